@@ -77,7 +77,7 @@ export const forbidden: IForbiddenRuleType[] = [
     name: 'storage-is-hidden',
     comment: 'only the composition root knows the adapters',
     severity: 'error',
-    from: { path: '^src/', pathNot: ['^src/storage/', '^src/container\\.ts$'] },
+    from: { path: '^src/', pathNot: ['^src/storage/', '^src/(container|migrate-store)\\.ts$'] },
     to: { path: '^src/storage/' },
   },
   {

@@ -1,6 +1,4 @@
 import 'reflect-metadata';
-import { homedir } from 'node:os';
-import path from 'node:path';
 import { Container, ContainerModule, type ContainerModuleLoadOptions, type ServiceIdentifier } from 'inversify';
 import { auditModule } from './audit/audit-module.js';
 import { CheckpointAnnouncer } from './audit/checkpoint/checkpoints.js';
@@ -31,7 +29,7 @@ import { memoryModule } from './memory/memory-module.js';
 import { PayloadBytesMax } from './memory/object/object-writer.js';
 import { NodeSettings } from './runtime/node/node-settings.js';
 import { runtimeModule } from './runtime/runtime-module.js';
-import { oldPathsOf, prepareStateFolder, statePathsOf } from './storage/files/state-folder.js';
+import { oldPathsOf, prepareStateFolder, stateFolderOfLog, statePathsOf } from './storage/files/state-folder.js';
 import { DatabaseClock } from './storage/postgres/database-clock.js';
 import { findLogId } from './storage/postgres/log-id.js';
 import { storageModule } from './storage/storage-module.js';
@@ -54,15 +52,9 @@ export async function withStateFolder(options: ParsedOptions): Promise<ParsedOpt
   const newId = () => (ids ?? new TimeOrderedIds(new KernelClock(systemClock()), new SystemEntropy())).next('log');
   const log = await findLogId(address, readOnly ? undefined : newId);
   if (log === undefined) return options;
-  const folder = realFile(path.join(stateHome(), 'procura', log));
+  const folder = realFile(stateFolderOfLog(log));
   assertStateOutside(folder, workspace);
   return { ...options, state: folder };
-}
-
-/** The folder of this user for the state of programs, as the XDG base directories have it. */
-function stateHome(): string {
-  const { XDG_STATE_HOME: home } = process.env;
-  return home !== undefined && path.isAbsolute(home) ? home : path.join(homedir(), '.local', 'state');
 }
 
 /** Builds the container of one kernel: a module per layer, then the caller's, whose bindings replace those of the layers. */

@@ -175,7 +175,7 @@ export type { JournalEntry, JournalOptions } from './kernel/syscalls/history.js'
 export type { LogLine } from './kernel/syscalls/logs.js';
 export { isKernelError, type KernelErrorFacts, type KernelErrorOf } from './kernel-errors.js';
 export type { KernelModule, KernelOptions } from './kernel-options.js';
-export { createKernel } from './load-kernel.js';
+export { createKernel, migrateStore } from './load-kernel.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
 export type { ObjectInfo, ObjectVersion, StoredObject } from './memory/object/object.js';
 export {
@@ -204,6 +204,7 @@ export type { MemoryView } from './memory/syscalls/find.js';
 export type { ManifestEntry, ManifestReason, MaterializedContext } from './memory/syscalls/materialize.js';
 export { Tokenizer } from './memory/tokens/tokenizer.js';
 export type { MergeConflict, MergePolicy, MergeResult, MergeSide, SkipReason } from './memory/view/merge-plan.js';
+export type { MigrateOptions, MigrateReport } from './migrate-store.js';
 export type { AgentPart, AgentUsage, Reply, TurnPart } from './runtime/agent/agent-part.js';
 export { AgentService, type SayOptions } from './runtime/agent/agent-service.js';
 export type { AgentTurns, CommitTurnOptions } from './runtime/agent/body-turns.js';

@@ -10,8 +10,8 @@ interface Topic {
 export const topics: readonly Topic[] = [
   {
     name: 'kernel',
-    text: 'Opens a kernel: `createKernel`, its options, and the parts that a kernel has.',
-    sources: ['create-kernel.ts', 'load-kernel.ts', 'kernel-options.ts', 'container.ts'],
+    text: 'Opens a kernel: `createKernel`, its options, and the parts that a kernel has. Moves a store: `migrateStore`.',
+    sources: ['create-kernel.ts', 'load-kernel.ts', 'kernel-options.ts', 'container.ts', 'migrate-store.ts'],
   },
   {
     name: 'processes',

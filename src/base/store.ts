@@ -57,3 +57,6 @@ export interface Store {
   close(): Promise<void>;
 }
 export const Store: Token<Store> = token('Store');
+
+/** The part of a store that only reads. */
+export type StoreReader = Pick<Store, 'read'>;

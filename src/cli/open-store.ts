@@ -14,11 +14,29 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-/** The address for createKernel: of a server as it is, of a file by its full path. */
-function storeAddress(options: CommonOptions): string {
+/** The address for createKernel: of a server as it is, of a file by its full path. Throws NO_SUCH_STORE. */
+export function storeAddress(options: Pick<CommonOptions, 'store'>): string {
   const store = options.store ?? (process.env.PROCURA_STORE || 'procura.db');
-  if (/^\w+:\/\//.test(store)) return store;
-  return `sqlite:${assertStoreExists(path.resolve(store.replace(/^sqlite:/, '')))}`;
+  if (isServer(store)) return store;
+  return `sqlite:${assertStoreExists(pathOf(store))}`;
+}
+
+/** The address of a store that is not there yet. */
+export function newStoreAddress(store: string): string {
+  return isServer(store) || store === ':memory:' ? store : `sqlite:${pathOf(store)}`;
+}
+
+/** The state folder that the options or the environment name. */
+export function stateOf(options: Pick<CommonOptions, 'state'>): string | undefined {
+  return options.state ?? (process.env.PROCURA_STATE || undefined);
+}
+
+function isServer(store: string): boolean {
+  return /^\w+:\/\//.test(store);
+}
+
+function pathOf(store: string): string {
+  return path.resolve(store.replace(/^sqlite:/, ''));
 }
 
 /** Opens the store read-only, also one whose log is broken, and closes it after `work`. */
@@ -48,14 +66,21 @@ async function withKernel<T>(
   const store = storeAddress(options);
   const { createKernel } = await import('../index.js');
   const workspace = options.workspace ?? process.env.PROCURA_WORKSPACE;
-  const state = options.state ?? process.env.PROCURA_STATE;
-  const folders = { ...optional('workspace', workspace), ...optional('state', state) };
-  const kernel = await createKernel({ logger: errorLogger, ...kernelOptions, ...folders, store });
+  const folders = { ...optional('workspace', workspace), ...optional('state', stateOf(options)) };
+  const kernel = await createKernel({ logger: errorLogger, ...kernelOptions, ...folders, store }).catch(explainMissing);
   try {
     return await work(kernel);
   } finally {
     await kernel.shutdown();
   }
+}
+
+/** A schema without tables is to this command what a missing file is. */
+export function explainMissing(error: unknown): never {
+  const { facts } =
+    error instanceof Error && 'facts' in error ? (error as { facts: { problem?: unknown } }) : { facts: {} };
+  if (error instanceof Error && facts.problem === 'has no tables of Procura') throw noStore(error.message);
+  throw error;
 }
 
 function optional(name: string, value: string | undefined): Record<string, string> {
@@ -65,9 +90,13 @@ function optional(name: string, value: string | undefined): Record<string, strin
 function assertStoreExists(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found !== undefined && !(found.isFile() && found.size === 0)) return file;
-  throw new CliError(
+  throw noStore(`There is no database at ${file}.`);
+}
+
+function noStore(message: string): CliError {
+  return new CliError(
     'NO_SUCH_STORE',
-    `There is no database at ${file}.`,
-    'Name one with --store PATH or PROCURA_STORE; it is created by createKernel, never by this command.',
+    message,
+    'Name one with --store STORE or PROCURA_STORE; it is created by createKernel, never by this command.',
   );
 }

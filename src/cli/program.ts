@@ -114,6 +114,14 @@ function buildProgram(args: readonly string[]): Command {
       await (await import('./commands/process/prune.js')).prune(options);
     });
 
+  command(program, 'migrate', 'move a store to a file or to a database on a server, and check that it is the same')
+    .option('--from <store>', 'the store that is moved (default: that of --store)')
+    .option('--to <store>', 'the store that is made: a file, or a schema without tables (default: $PROCURA_TO)')
+    .option('--from-state <path>', 'the state folder of the store that is moved (default: that of --state)')
+    .option('--to-state <path>', 'the state folder of the store that is made (default: the one beside it)')
+    .option('--with-key', 'copy the signing key, too; without it a new one is made')
+    .action(async (_, self) => (await import('./commands/store/migrate.js')).migrate(self.optsWithGlobals()));
+
   command(program, 'approvals', 'list what waits for the answer of a person')
     .option('--full', 'whole ids')
     .option('--status <status>', 'pending, answered, void or any', 'pending')

@@ -36,6 +36,7 @@ const commands: readonly (readonly string[])[] = [
   ['verify'],
   ['export'],
   ['checkpoint'],
+  ['migrate', '--to', 'moved.db'],
   ['mcp', '--pid', 'p_1'],
 ];
 

@@ -1,5 +1,5 @@
 import type { Hash } from '../../base/json.js';
-import type { Store } from '../../base/store.js';
+import type { StoreReader } from '../../base/store.js';
 import type { AuditRepository } from '../audit-repository.js';
 import type { Fault } from '../verify/verify-report.js';
 import { type Checkpoint, checkpointSchema, isSignedBy } from './checkpoint.js';
@@ -43,7 +43,7 @@ const afterAnyKey = '~';
  * read with them: another program may sign for the first time while the log is verified.
  */
 export async function* storedCheckpoints(
-  store: Store,
+  store: StoreReader,
   repository: AuditRepository,
   fromSize: number,
 ): AsyncIterable<FoundCheckpoint> {

@@ -1,5 +1,5 @@
 import { inject, injectable } from 'inversify';
-import { Store } from '../../base/store.js';
+import { Store, type StoreReader } from '../../base/store.js';
 import { auditBroken } from '../audit-errors.js';
 import { AuditRepository } from '../audit-repository.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
@@ -19,7 +19,7 @@ export interface VerifyOptions {
 @injectable()
 export class AuditVerifier {
   constructor(
-    @inject(Store) private readonly store: Store,
+    @inject(Store) private readonly store: StoreReader,
     @inject(AuditRepository) private readonly repository: AuditRepository,
     @inject(CheckpointSink) private readonly sink: CheckpointSink,
   ) {}

@@ -1,5 +1,5 @@
 import type { Hash } from '../../base/json.js';
-import type { ReadTx, Store } from '../../base/store.js';
+import type { ReadTx, StoreReader } from '../../base/store.js';
 import type { AuditKey, AuditRepository, StoredPayload, StoredRecord } from '../audit-repository.js';
 import type { FoundCheckpoint } from '../checkpoint/checkpoint-feed.js';
 import { CheckpointQueue } from '../checkpoint/checkpoint-queue.js';
@@ -43,7 +43,7 @@ export class LogWalk {
   private checked = 0;
 
   private constructor(
-    private readonly store: Store,
+    private readonly store: StoreReader,
     private readonly repository: AuditRepository,
     readonly start: WalkStart,
   ) {
@@ -52,7 +52,7 @@ export class LogWalk {
     this.prev = start.prev ?? '';
   }
 
-  static async begin(store: Store, repository: AuditRepository, from: number): Promise<LogWalk> {
+  static async begin(store: StoreReader, repository: AuditRepository, from: number): Promise<LogWalk> {
     return new LogWalk(store, repository, await store.read((tx) => readStart(tx, repository, from)));
   }
 

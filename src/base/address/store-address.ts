@@ -15,17 +15,17 @@ export type StoreAddress =
     }
   | PostgresAddress;
 
-/** Parses `:memory:`, `sqlite:PATH`, `PATH.db` or `postgres://…`. Throws INVALID_INPUT. */
-export function parseStoreAddress(store: string): StoreAddress {
+/** Parses `:memory:`, `sqlite:PATH`, `PATH.db` or `postgres://…`; `option` is what the message calls it. Throws INVALID_INPUT. */
+export function parseStoreAddress(store: string, option = 'options.store'): StoreAddress {
   if (store === ':memory:') return { kind: 'memory' };
-  if (isPostgresAddress(store)) return parsePostgresAddress(store);
+  if (isPostgresAddress(store)) return parsePostgresAddress(store, option);
   const file = store.startsWith('sqlite:') ? store.slice('sqlite:'.length) : store;
   const isPath = store.startsWith('sqlite:') ? file.length > 0 : file.endsWith('.db');
   if (isPath) return { kind: 'sqlite', path: realFile(path.resolve(file)), spelled: path.resolve(file) };
   // What looks like an address may hold a password.
   const shown = store.includes('://') ? `${store.split('://')[0]}://…` : store.slice(0, 200);
-  throw new InputError('INVALID_INPUT', `options.store: ${JSON.stringify(shown)} names no store.`, {
-    facts: { path: 'options.store', problem: 'names no store' },
+  throw new InputError('INVALID_INPUT', `${option}: ${JSON.stringify(shown)} names no store.`, {
+    facts: { path: option, problem: 'names no store' },
     hint: "Use ':memory:', 'sqlite:PATH', a path that ends in .db, or 'postgres://USER:PASSWORD@HOST:PORT/DATABASE'.",
   });
 }

@@ -58,7 +58,7 @@ export const errorCodes = {
   CANCELLED: {
     group: 'processes',
     meaning:
-      "The wait was given up: by its caller's AbortSignal, or because the waiter is being stopped. Also a wait for a message, a signal, the answer of a person, or the end of a pause; a step that would begin while the process is being stopped; and the call that finds the deadline of its process passed, which stops it.",
+      "The wait was given up: by its caller's AbortSignal, or because the waiter is being stopped. Also a wait for a message, a signal, the answer of a person, or the end of a pause; a step that would begin while the process is being stopped; and the call that finds the deadline of its process passed, which stops it. Or a store was not moved, because its caller gave that up.",
     remedy: "Wait again, or read the result from the host's face.",
   },
   PROCESS_FAILED: {
@@ -338,10 +338,16 @@ export const errorCodes = {
     meaning: 'The file, or the schema of a PostgreSQL database, is not one of Procura. It was left alone.',
     remedy: 'Name another file or schema.',
   },
+  STORE_NOT_VACANT: {
+    group: 'store',
+    meaning:
+      'A store is to be moved to a place that is in use: there is a store already, or its state folder has the key, checkpoints or output of another one. It was left alone.',
+    remedy: 'Name another place.',
+  },
   STORE_UNSUPPORTED: {
     group: 'store',
     meaning:
-      'The package better-sqlite3 is not installed, or has no native part that this Node can load, or its SQLite is too old. `facts` have the `package`, the `problem` and the `command` that installs it, or the versions `found` and `least`.',
+      'What was asked cannot be done with this kind of store. Or the package better-sqlite3 is not installed, or has no native part that this Node can load, or its SQLite is too old. `facts` have the `package`, the `problem` and the `command` that installs it, or the versions `found` and `least`.',
     remedy: 'Run the command that the hint names.',
   },
   STORE_FAILED: {

@@ -12,14 +12,23 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { errorText, StoreError } from '../../base/errors.js';
+import { syncFolder } from './sync-folder.js';
 
 /** The places of the files that a kernel keeps besides its database. */
 export interface StatePaths {
   readonly key: string;
   readonly checkpoints: string;
   readonly output: string;
+}
+
+/** The state folder of a database on a server: in the folder of this user for the state of programs, as the XDG base directories have it. */
+export function stateFolderOfLog(log: string): string {
+  const { XDG_STATE_HOME: home } = process.env;
+  const folder = home !== undefined && path.isAbsolute(home) ? home : path.join(homedir(), '.local', 'state');
+  return path.join(folder, 'procura', log);
 }
 
 /** The places in a state folder. */
@@ -95,7 +104,7 @@ function mergeFolder(from: string, to: string): boolean {
 }
 
 /** For a state folder on another disk. The copy gets its name when it is complete. */
-function copyFile(from: string, to: string): void {
+export function copyFile(from: string, to: string): void {
   const draft = `${to}.${process.pid}.new`;
   copyFileSync(from, draft);
   chmodSync(draft, statSync(from).mode & 0o700);
@@ -111,18 +120,4 @@ function copyFile(from: string, to: string): void {
 function copyFolder(from: string, to: string): void {
   mkdirSync(to, { mode: 0o700, recursive: true });
   mergeFolder(from, to);
-}
-
-/** Makes the moves durable. Some file systems cannot sync a folder. */
-function syncFolder(folder: string): void {
-  try {
-    const descriptor = openSync(folder, 'r');
-    try {
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch {
-    // The files themselves were synced when they were written.
-  }
 }

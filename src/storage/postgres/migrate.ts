@@ -1,10 +1,13 @@
 import type { Client } from 'pg';
 import { factsOf, type PostgresAddress } from '../../base/address/postgres-address.js';
 import { StoreError } from '../../base/errors.js';
+import { notVacant } from '../transfer/not-vacant.js';
 import { migrations } from './migrations.js';
 
 /** The number of the newest schema that this release knows. */
 const schemaNumber = migrations.length;
+
+const noTables = 'has no tables of Procura';
 
 const serverVersionMin = 140_000;
 
@@ -32,17 +35,35 @@ export async function migrate(client: Client, address: PostgresAddress): Promise
   if ((await schemaOf(client, address)) === schemaNumber) return;
   await client.query('BEGIN');
   try {
-    await client.query('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
-    await client.query(`CREATE SCHEMA IF NOT EXISTS "${address.schema}"`);
-    await client.query(`SET LOCAL search_path TO "${address.schema}"`);
-    const from = await schemaOf(client, address);
+    const from = await enterSchema(client, address);
     if (from > 0) await client.query('SELECT 1 FROM "head" WHERE "only" = 1 FOR UPDATE');
     if (from < schemaNumber) await bringUpToDate(client, from);
     await client.query('COMMIT');
   } catch (error) {
-    await client.query('ROLLBACK');
+    // A connection that is lost has no transaction any more.
+    await client.query('ROLLBACK').catch(() => undefined);
     throw error;
   }
+}
+
+/**
+ * Creates the tables in the transaction that is open: until it ends nobody else knows of them, or makes others. Throws
+ * STORE_NOT_VACANT, STORE_FOREIGN, STORE_UNSUPPORTED.
+ */
+export async function createTables(client: Client, address: PostgresAddress): Promise<void> {
+  await assertVersion(client, address);
+  if ((await enterSchema(client, address)) > 0) {
+    throw notVacant(`the schema ${address.schema} of the database ${address.database}`, factsOf(address));
+  }
+  await bringUpToDate(client, 0);
+}
+
+/** Brings the tables of a store up to date. Throws STORE_IO where there is none, STORE_FOREIGN, SCHEMA_NEWER, STORE_UNSUPPORTED. */
+export async function migrateExisting(client: Client, address: PostgresAddress): Promise<void> {
+  if ((await schemaOf(client, address)) === 0) {
+    throw unreadable(address, noTables, 'Name the database and the schema of a store.');
+  }
+  await migrate(client, address);
 }
 
 /** Throws STORE_IO for a database that has no tables yet, STORE_FOREIGN, SCHEMA_NEWER, STORE_UNSUPPORTED. */
@@ -50,10 +71,14 @@ export async function assertReadable(client: Client, address: PostgresAddress): 
   await assertVersion(client, address);
   const found = await schemaOf(client, address);
   if (found === schemaNumber) return;
-  const problem = found === 0 ? 'has no tables of Procura' : `has schema ${found}, which is older than ${schemaNumber}`;
-  throw new StoreError('STORE_IO', `The schema ${address.schema} of the database ${address.database} ${problem}.`, {
-    facts: factsOf(address),
-    hint: 'Open it once without readOnly: that makes the tables or brings them up to date.',
+  const problem = found === 0 ? noTables : `has schema ${found}, which is older than ${schemaNumber}`;
+  throw unreadable(address, problem, 'Open it once without readOnly: that makes the tables or brings them up to date.');
+}
+
+function unreadable(address: PostgresAddress, problem: string, hint: string): StoreError {
+  return new StoreError('STORE_IO', `The schema ${address.schema} of the database ${address.database} ${problem}.`, {
+    facts: { ...factsOf(address), problem },
+    hint,
   });
 }
 
@@ -64,6 +89,18 @@ export function assertNotNewer(found: number, address: PostgresAddress): void {
     facts: { ...factsOf(address), found, known: schemaNumber },
     hint: 'Use a newer release of procura for this database.',
   });
+}
+
+/** Makes the schema and goes into it, one program after another. Answers with the number of its tables' schema. */
+async function enterSchema(client: Client, address: PostgresAddress): Promise<number> {
+  await client.query('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
+  // Who may use the schema need not be allowed to create one: the statement would ask for that even where it has nothing to do.
+  const { rows } = await client.query<{ found: string | null }>('SELECT to_regnamespace($1)::text AS found', [
+    `"${address.schema}"`,
+  ]);
+  if (rows[0]?.found == null) await client.query(`CREATE SCHEMA "${address.schema}"`);
+  await client.query(`SET LOCAL search_path TO "${address.schema}"`);
+  return schemaOf(client, address);
 }
 
 async function bringUpToDate(client: Client, from: number): Promise<void> {

@@ -16,3 +16,16 @@ export function transactionSettings(schema: string, kind: 'read' | 'write', dura
   ];
   return `SELECT ${settings.map(([name, value]) => `set_config('${name}', '${value}', true)`).join(', ')}`;
 }
+
+/**
+ * For the transaction of a move, which takes as long as there are rows. It has a name of its own: it is no node that stands still
+ * while it holds the lock.
+ */
+export const transferSettings = `SELECT ${[
+  ['statement_timeout', '0'],
+  ['idle_in_transaction_session_timeout', '0'],
+  ['lock_timeout', '0'],
+  ['application_name', 'procura-migrate'],
+]
+  .map(([name, value]) => `set_config('${name}', '${value}', true)`)
+  .join(', ')}`;

@@ -5,9 +5,9 @@ import { MemoryReadUnit, OutdatedRead } from '../units/memory-read-unit.js';
 import type { WorkingSet } from '../working-set/working-set.js';
 import type { Connection } from './connection.js';
 import { backoff } from './file-lock.js';
+import { busyMs } from './retry-while-busy.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { SqliteReadTx } from './sqlite-read-tx.js';
-import { busyMs } from './write-queue.js';
 
 const turnMs = 10;
 

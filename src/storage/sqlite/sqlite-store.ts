@@ -9,15 +9,16 @@ import type { ReadTx, Store, WriteTx } from '../../base/store.js';
 import type { Db, StatementConnection } from '../statements/statement-connection.js';
 import { storeClosed } from '../units/store-closed.js';
 import { Connection } from './connection.js';
-import { backoff, FileLock } from './file-lock.js';
+import { FileLock } from './file-lock.js';
 import { identify } from './identity.js';
 import { assertNotNewer, migrate, schemaNumber, schemaOf } from './migrate.js';
 import { assertNativeBinding } from './native-binding.js';
 import { makePrivate } from './private-file.js';
 import { ReadQueue } from './read-queue.js';
 import { checkpoint, compact, releasePages } from './release-pages.js';
-import { isBusy, toKernelError } from './sqlite-errors.js';
-import { busyMs, WriteQueue } from './write-queue.js';
+import { retryWhileBusy } from './retry-while-busy.js';
+import { toKernelError } from './sqlite-errors.js';
+import { WriteQueue } from './write-queue.js';
 
 export interface SqliteOptions {
   /** A file, or `:memory:`. */
@@ -216,18 +217,6 @@ function dataVersionOf(connection: Connection): unknown {
   } catch {
     // Busy or damaged: the next poll tries again, and the next read or write reports it.
     return undefined;
-  }
-}
-
-async function retryWhileBusy<T>(work: () => T): Promise<T> {
-  const until = performance.now() + busyMs;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw error;
-      await backoff(attempt);
-    }
   }
 }
 

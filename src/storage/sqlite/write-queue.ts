@@ -5,9 +5,8 @@ import { Fifo } from '../units/fifo.js';
 import { type GroupTransaction, groupMs, groupUnitsMax, type QueuedUnit, UnitGroup } from '../units/unit-group.js';
 import type { Connection } from './connection.js';
 import { backoff, type FileLock } from './file-lock.js';
+import { busyMs } from './retry-while-busy.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
-
-export const busyMs = 5_000;
 
 interface Unit extends QueuedUnit {
   readonly queuedAt: number;

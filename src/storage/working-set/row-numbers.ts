@@ -60,3 +60,27 @@ export async function keepNumbers(tx: WriteTx, table: NumberedTable): Promise<vo
   if (kept === undefined) insert.run(number, table);
   else if (number > kept) update.run(number, table);
 }
+
+/** The highest numbers by table. */
+export type HighestNumbers = Readonly<Record<NumberedTable, number>>;
+
+const numberedTables = Object.keys(highest) as readonly NumberedTable[];
+
+/** The highest numbers that were given in a store. */
+export async function readNumbers(tx: ReadTx): Promise<HighestNumbers> {
+  const numbers: Partial<Record<NumberedTable, number>> = {};
+  for (const table of numberedTables) numbers[table] = await highestNumber(tx, table);
+  return numbers as HighestNumbers;
+}
+
+/** Has the numbers of a store go on behind these. Its rows are there already. */
+export async function continueNumbers(tx: WriteTx, numbers: HighestNumbers): Promise<void> {
+  const { find, update, insert, keepsNewestNumbers } = statements.write(tx);
+  for (const table of numberedTables) {
+    const number = numbers[table];
+    highest[table].set(tx, number);
+    if (keepsNewestNumbers) continue;
+    if ((await find.get(table)) === undefined) insert.run(number, table);
+    else update.run(number, table);
+  }
+}

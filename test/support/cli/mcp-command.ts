@@ -7,6 +7,7 @@ import type { Kernel } from '../../../src/index.js';
 import { builtPackage } from '../built-package.js';
 import { newClient } from '../integrations/mcp-client.js';
 import { openKernel, tempFolder } from '../kernel.js';
+import { isPostgres } from '../storage/postgres-raw-connection.js';
 
 /** A running `procura mcp` with a client connected to it. */
 export interface McpCommand {
@@ -29,10 +30,11 @@ export async function openOwnKernel(): Promise<{ kernel: Kernel; store: string; 
 
 export async function startMcp(store: string, ...args: string[]): Promise<McpCommand> {
   const main = path.join(await builtPackage(), 'dist', 'cli', 'main.js');
+  const workspace = isPostgres(store) ? tempFolder() : path.dirname(store);
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [main, 'mcp', '--store', store, '--workspace', path.dirname(store), ...args],
-    env: { PATH: process.env.PATH ?? '' },
+    args: [main, 'mcp', '--store', store, '--workspace', workspace, ...args],
+    env: { PATH: process.env.PATH ?? '', XDG_STATE_HOME: process.env.XDG_STATE_HOME ?? '' },
     stderr: 'pipe',
   });
   let stderr = '';
