@@ -1,5 +1,5 @@
 /* Two programs share the processes of one store. One of them is killed, and the other one finishes its process. */
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,16 +21,14 @@ const report = defineImage({
   },
 });
 
-function startNode(node: string): ChildProcess {
-  return fork(fileURLToPath(import.meta.url), [node], { env: { ...process.env, PROCURA_STORE: store } });
-}
-
 async function killOne(): Promise<void> {
   await using kernel = await createKernel({ store, images: [report], node: { executor: false } });
   const pid = await kernel.processes.spawn({ image: report });
-  const nodes = { left: startNode('left'), right: startNode('right') };
+  const env = { ...process.env, PROCURA_STORE: store };
+  const start = (node: string) => fork(fileURLToPath(import.meta.url), [node], { env });
+  const nodes = { left: start('left'), right: start('right') };
   for await (const event of kernel.events.stream({ pid })) if (event.type === 'step.completed') break;
-  const [collected] = await kernel.processes.journal(pid);
+  const [collected] = await kernel.processes.journal(pid, { values: true });
   nodes[collected?.value as 'left' | 'right'].kill('SIGKILL');
   await kernel.processes.send(pid, 'go on');
   const { collector, writer } = await kernel.processes.value(pid);
@@ -41,4 +39,6 @@ async function killOne(): Promise<void> {
 // A node looks for others that are lost whenever it renews its lease, which is after a third of it.
 if (name === '') await killOne();
 if (name === '' && given === undefined) rmSync(folder, { recursive: true });
+// A node ends with the program that has started it.
+if (name !== '') process.once('disconnect', () => process.exit());
 if (name !== '') await createKernel({ store, images: [report], node: { name, leaseMs: 3_000 } });
