@@ -65,7 +65,7 @@ describe('a move that is killed half way', () => {
     await ended;
     await unblock();
     expect(await isVacant(to)).toBe(true);
-    if (kind === 'sqlite') expect(draftsOf(to)).toHaveLength(1);
+    if (kind === 'sqlite') expect(draftsOf(to)).not.toEqual([]);
     const { rows } = await migrateStore({ from: store, to });
     expect(rows).toBeGreaterThan(0);
     if (kind === 'sqlite') expect(draftsOf(to).filter((name) => !name.endsWith('.state'))).toEqual([basename(to)]);
