@@ -9,6 +9,7 @@ import { type CorePackage, loadCore } from './core-package.js';
 import { anySignal } from './governed-call.js';
 import { type LangChainModel, modelResource } from './model-name.js';
 import { page } from './page.js';
+import { toldMessage, toldResults } from './told-messages.js';
 
 /** Options of turns of a model of LangChain. */
 export interface LangChainTurnOptions extends TurnOptions {
@@ -88,19 +89,25 @@ interface CallConfig {
 async function askDurably(
   ctx: Syscalls,
   model: LangChainModel,
-  { cost, retry, limitOutput, tools, onAsked }: TurnSettings,
+  { cost, retry, record, limitOutput, tools, onAsked }: TurnSettings,
   input: unknown,
   config: CallConfig = {},
 ): Promise<BaseMessage> {
   onAsked();
   const core = await loadCore();
   const chosen = await chosenModel(model, config);
+  const messages = messagesIn(input);
+  const request = [messages?.map(textOf) ?? input, toolTexts(core, tools)];
   const { answer } = await runModelTurn<StoredMessage>(ctx, {
     name: 'turn',
     resource: modelResource(chosen),
-    estimated: estimateTurn([textsIn(input), toolTexts(core, tools)], outputTokensMaxOf(chosen)),
+    estimated: estimateTurn(request, outputTokensMaxOf(chosen)),
     retry,
     cost,
+    request,
+    record,
+    results: toldResults(messages ?? []),
+    tell: toldMessage,
     ask: async ({ signal, outputTokensMax }) => {
       const limits = outputTokensMax === undefined ? {} : limitOutput?.(outputTokensMax);
       const callConfig = { ...config, ...limits, signal: anySignal(signal, config.signal) };
@@ -147,13 +154,14 @@ function usageIn(message: object): ReportedMessageUsage {
   return typeof usage === 'object' && usage !== null ? usage : {};
 }
 
-/** The parts of the input that a provider counts. */
-function textsIn(input: unknown): unknown {
-  if (Array.isArray(input)) return input.map(textOf);
+/** The messages of an input; undefined for a text. */
+function messagesIn(input: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(input)) return input;
   const { toChatMessages } = typeof input === 'object' && input !== null ? (input as { toChatMessages?: unknown }) : {};
-  return typeof toChatMessages === 'function' ? (toChatMessages.call(input) as unknown[]).map(textOf) : input;
+  return typeof toChatMessages === 'function' ? (toChatMessages.call(input) as unknown[]) : undefined;
 }
 
+/** The parts of a message that a provider counts. */
 function textOf(message: unknown): unknown {
   if (typeof message !== 'object' || message === null || !('content' in message)) return message;
   const { content, tool_calls } = message as {

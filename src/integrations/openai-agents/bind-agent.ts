@@ -42,10 +42,11 @@ export async function bindAgent(agent: AnyAgent, place: AgentPlace): Promise<Any
 }
 
 function modelOf(agent: AnyAgent, { sdk, ctx, settings }: AgentPlace): Model {
-  const { model, modelProvider, cost, retry } = settings;
+  const { model, modelProvider, cost, retry, record } = settings;
   const chosen = agent.model || model || sdk.getDefaultModel();
   return durableModel(ctx, chosen, {
     retry,
+    record,
     ...(cost === undefined ? {} : { cost }),
     ...(modelProvider === undefined ? {} : { modelProvider }),
   });

@@ -7,6 +7,7 @@ import { parseInput } from '../shared/parse-input.js';
 import { type TurnOptions, turnOptions } from '../shared/turn-options.js';
 import { loadAgentsPackage } from './agents-package.js';
 import { fromStored, type StoredResponse, toAskedTurn, toStreamEvents } from './model-response.js';
+import { toldResponse, toldResults } from './told-items.js';
 import { page } from './tool-arguments.js';
 
 /** Options of `durableModel`. */
@@ -78,12 +79,18 @@ class DurableModel implements Model {
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
     const sdk = await loadAgentsPackage();
     const { systemInstructions, input, tools, handoffs, modelSettings } = request;
+    const { cost, retry, record } = this.options;
+    const asked = { systemInstructions, input, tools, handoffs };
     const { answer } = await runModelTurn<StoredResponse>(this.ctx, {
       name: `turn ${++this.turns}`,
       resource: toModelResource('openai-agents', this.name),
-      estimated: estimateTurn({ systemInstructions, input, tools, handoffs }, modelSettings.maxTokens),
-      retry: this.options.retry,
-      cost: this.options.cost,
+      estimated: estimateTurn(asked, modelSettings.maxTokens),
+      retry,
+      cost,
+      request: asked,
+      record,
+      results: toldResults(input),
+      tell: toldResponse,
       ask: async (limits) => toAskedTurn(await (await this.model()).getResponse(limitRequest(request, limits))),
     });
     return fromStored(sdk, answer);

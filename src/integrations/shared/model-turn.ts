@@ -3,6 +3,7 @@ import { isTemporary, modelFailed, modelRetry, statusOf, usageInFailure } from '
 import { assertStillAllowed } from './model-resource.js';
 import { type ModelUsage, noUsage, type ReportedUsage, sumUsage, usageFrom } from './model-usage.js';
 import { toStorable } from './storable.js';
+import { type RecordedTurns, type ToldResult, type ToldTurn, toldTurnsOf, toRecordedRequest } from './told-turns.js';
 import { type Priced, reserveTurn, settleTurn } from './turn-budget.js';
 
 /** One question to a model through an SDK. */
@@ -15,6 +16,14 @@ export interface ModelTurn<Answer> extends Priced {
   readonly estimated: ModelUsage;
   /** The retries of failures that another attempt can help. */
   readonly retry: RetryPolicy;
+  /** The request, as far as the audit log gets to know it. */
+  readonly request: unknown;
+  /** What the audit log keeps of the request and the answer. */
+  readonly record: RecordedTurns;
+  /** Results of tools in the request, in the order of the conversation. */
+  readonly results: readonly ToldResult[];
+  /** What an answer says, for readers of the turns. */
+  readonly tell: (answer: Answer) => Omit<ToldTurn, 'usage'>;
   /** Asks the model. The answer must be JSON. */
   readonly ask: (limits: TurnLimits) => Promise<AskedTurn<Answer>>;
 }
@@ -54,10 +63,13 @@ export function estimateTurn(input: unknown, outputTokens = outputTokensAssumed)
 
 /**
  * Asks a model once, as a step: a rerun of the body gets the stored answer and pays nothing again. Reserves the estimate, or
- * the rest of the budget where that is less, and charges what was used. Throws CAPABILITY_DENIED, BUDGET_EXCEEDED where
+ * the rest of the budget where that is less, and charges what was used. Readers of the turns are told of the results of tools
+ * before, and of the answer after. Throws CAPABILITY_DENIED, BUDGET_EXCEEDED where
  * nothing is left for an answer, MODEL_FAILED with the usage of all attempts.
  */
 export async function runModelTurn<Answer>(ctx: Syscalls, turn: ModelTurn<Answer>): Promise<AnsweredTurn<Answer>> {
+  const told = toldTurnsOf(ctx);
+  await told.commitResults(turn.results);
   await ctx.capabilities.require('call', turn.resource);
   const reservation = await reserveTurn(ctx, turn, turn.estimated);
   const answered = await askModel(ctx, turn).catch(async (error: unknown) => {
@@ -67,7 +79,10 @@ export async function runModelTurn<Answer>(ctx: Syscalls, turn: ModelTurn<Answer
     if (!ctx.signal.aborted) await settleTurn(ctx, turn, reservation, used).catch(() => undefined);
     throw error;
   });
-  await settleTurn(ctx, turn, reservation, answered.usage);
+  const { answer, usage } = answered;
+  await settleTurn(ctx, turn, reservation, usage);
+  const request = toRecordedRequest(turn.resource, turn.request, turn.record);
+  await told.commitTurn({ ...turn.tell(answer), usage }, request, turn.record);
   return answered;
 }
 
@@ -77,6 +92,7 @@ function askModel<Answer>(ctx: Syscalls, turn: ModelTurn<Answer>): Promise<Answe
   const attempt = async (): Promise<AnsweredTurn<Answer>> => {
     await assertStillAllowed(ctx, resource);
     const outputTokensMax = await outputLeft(ctx, turn);
+    ctx.turns.publish({ type: 'turn-start' });
     try {
       const { answer, reported, outputTokens } = await turn.ask({ signal: ctx.signal, outputTokensMax });
       const usage = usageFrom(reported, { ...estimated, outputTokens });
@@ -97,7 +113,10 @@ function askModel<Answer>(ctx: Syscalls, turn: ModelTurn<Answer>): Promise<Answe
  * The tokens that are left for the answer, the reservation of the turn included. Throws BUDGET_EXCEEDED where the input alone
  * may take all of them.
  */
-async function outputLeft(ctx: Syscalls, { estimated }: ModelTurn<unknown>): Promise<number | undefined> {
+async function outputLeft(
+  ctx: Syscalls,
+  { estimated }: Pick<ModelTurn<unknown>, 'estimated'>,
+): Promise<number | undefined> {
   const { tokens } = await ctx.budget();
   if (tokens.left === null) return undefined;
   const left = tokens.left + Math.min(estimated.totalTokens, tokens.reserved);

@@ -8,6 +8,8 @@ export interface TurnOptions {
   readonly cost?: (usage: ModelUsage) => number;
   /** The retries of temporary failures of the provider; default 3 attempts. */
   readonly retry?: RetryPolicy;
+  /** What the audit log keeps of requests and answers: nothing, hashes (the default), or all of it. */
+  readonly record?: 'none' | 'hash' | 'full';
 }
 
 /** A function of a caller. */
@@ -26,4 +28,5 @@ const retry = z.strictObject({
 export const turnOptions = z.strictObject({
   cost: functionSchema<(usage: ModelUsage) => number>().optional(),
   retry: retry.default({ attempts: 3, baseMs: 1_000, jitter: 0.5 }),
+  record: z.enum(['none', 'hash', 'full']).default('hash'),
 });

@@ -6,12 +6,13 @@ import { estimateTokens, type ReportedUsage, tokenCount } from '../shared/model-
 import { parseInput } from '../shared/parse-input.js';
 import { functionSchema, type TurnOptions, turnOptions } from '../shared/turn-options.js';
 import { page } from './page.js';
+import { toldAnswer, toldResults } from './told-answers.js';
 
 /** A question to a model by any client. */
 export interface DurableTurn<Answer> extends TurnOptions {
   /** The provider and the name of the model: the process needs `call` on `model:PROVIDER/NAME`. */
   readonly model: string;
-  /** The request, by whose length its tokens are estimated. */
+  /** The request, by whose length its tokens are estimated, and which has the results of tools. */
   readonly input: unknown;
   /** Sends the request. The answer must be JSON; its `usage` is charged. */
   readonly ask: (limits: TurnLimits) => Promise<Answer>;
@@ -37,7 +38,7 @@ const durableTurnSpec = turnOptions.extend({
  * });
  */
 export async function durableTurn<Answer>(ctx: Syscalls, turn: DurableTurn<Answer>): Promise<Answer> {
-  const { model, input, outputTokens, cost, retry } = parseInput(durableTurnSpec, turn, 'turn', page);
+  const { model, input, outputTokens, cost, retry, record } = parseInput(durableTurnSpec, turn, 'turn', page);
   const [provider = '', ...name] = model.split('/');
   const { answer } = await runModelTurn<Answer>(ctx, {
     name: 'turn',
@@ -45,6 +46,10 @@ export async function durableTurn<Answer>(ctx: Syscalls, turn: DurableTurn<Answe
     estimated: estimateTurn(input, outputTokens),
     cost,
     retry,
+    request: input,
+    record,
+    results: toldResults(input),
+    tell: toldAnswer,
     ask: async (limits) => {
       const text = JSON.stringify(await turn.ask(limits));
       const stored = JSON.parse(text) as Answer & { readonly usage?: unknown };

@@ -2,6 +2,7 @@ import { AIMessage } from 'langchain';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/index.js';
+import { PartReader } from '../../support/agent-parts.js';
 import { eventually } from '../../support/eventually.js';
 import {
   callAllTools,
@@ -59,6 +60,42 @@ describe('an agent of LangChain', () => {
       tool_call_id: 'call-0-0',
     });
     expect((await kernel.audit.list({ action: 'tool.call' })).items.map(({ outcome }) => outcome)).toEqual(['refused']);
+  });
+
+  it('tells its turns to those who listen, with results and refusals, and keeps of them what it is told to', async () => {
+    const done: string[] = [];
+    const tools = [recordingTool('note', done), recordingTool('burn', done)];
+    const calls = ['note', 'burn'].map((name) => [name, { text: 'it' }] as const);
+    const capabilities = [callFake, { ...callAllTools, resource: 'tool:lc.note' }];
+    const options = { record: 'full' as const };
+    const setup = { model: conversationModel([{ calls }, 'done']), tools, options };
+    const { kernel, pid } = await startLangChain(setup, { capabilities });
+    const early = new PartReader(kernel, pid);
+    await early.done;
+    const late = new PartReader(kernel, pid);
+    await late.done;
+    expect(early.told).toEqual(late.told);
+    expect(late.told).toEqual([
+      '1 turn-start',
+      '1 tool-call call-0-0',
+      '1 tool-call call-0-1',
+      '1 turn-end',
+      '1 tool-result call-0-0',
+      '1 tool-result call-0-1',
+      '2 turn-start',
+      '2 text done',
+      '2 turn-end',
+      '2 end completed',
+    ]);
+    const results = late.parts.filter(({ type }) => type === 'tool-result');
+    expect(results).toMatchObject([
+      { tool: 'note', result: 'did it' },
+      { tool: 'burn', isError: true },
+    ]);
+    expect(results[0]).not.toHaveProperty('isError');
+    const [first] = (await kernel.audit.list({ action: 'turn.commit' })).items;
+    const { payload } = await kernel.audit.get(first?.seq ?? 0);
+    expect(JSON.stringify(payload)).toContain('Begin.');
   });
 
   it('is bound by the constraints of its capabilities', async () => {

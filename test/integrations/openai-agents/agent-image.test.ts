@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type CapabilitySpec, defineTool, type Kernel, type Pid, type SpawnSpec } from '../../../src/index.js';
 import { type AgentImageSpec, agentImage, governTools } from '../../../src/integrations/openai-agents/index.js';
+import { PartReader } from '../../support/agent-parts.js';
 import { eventually } from '../../support/eventually.js';
 import { resultsIn, scriptedAgentsModel } from '../../support/integrations/scripted-agents-model.js';
 import { openKernel, refusal } from '../../support/kernel.js';
@@ -49,6 +50,42 @@ describe('an image with an agent of the OpenAI Agents SDK', () => {
     expect(records.map(({ actor, outcome }) => [actor, outcome])).toEqual([
       [pid, 'intent'],
       [pid, 'ok'],
+    ]);
+  });
+
+  it('tells its turns to those who listen, with results and refusals', async () => {
+    const burn = tool({ name: 'burn', description: 'Burns.', parameters: z.object({}), execute: async () => 'burnt' });
+    const calls = [['note', { line: 'one' }] as const, ['burn', {}] as const];
+    const model = scriptedAgentsModel([{ calls }, 'all noted']);
+    const kernel = await openKernel({
+      images: [agentImage({ agent: new Agent({ name: 'lead', model, tools: [note, burn] }) })],
+    });
+    governTools(kernel, [note, burn], { prefix: 'own' });
+    const capabilities = [
+      { ...all[0], resource: 'model:**' },
+      { ...all[1], resource: 'tool:own.note' },
+    ] as const;
+    const pid = await kernel.processes.spawn({ image: 'lead', capabilities: capabilities as never });
+    const early = new PartReader(kernel, pid);
+    await early.done;
+    const late = new PartReader(kernel, pid);
+    await late.done;
+    expect(early.told).toEqual(late.told);
+    expect(late.told).toEqual([
+      '1 turn-start',
+      '1 tool-call call-0-0',
+      '1 tool-call call-0-1',
+      '1 turn-end',
+      '1 tool-result call-0-0',
+      '1 tool-result call-0-1',
+      '2 turn-start',
+      '2 text all noted',
+      '2 turn-end',
+      '2 end completed',
+    ]);
+    expect(late.parts.filter(({ type }) => type === 'tool-result')).toMatchObject([
+      { tool: 'note', result: 'noted' },
+      { tool: 'burn', isError: true },
     ]);
   });
 

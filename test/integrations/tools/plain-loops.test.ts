@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CapabilitySpec, Kernel, KernelOptions, Pid, SpawnSpec, Tool } from '../../../src/index.js';
 import { anthropicTools, durableTurn, openaiTools } from '../../../src/integrations/tools/index.js';
+import { PartReader } from '../../support/agent-parts.js';
 import { eventually } from '../../support/eventually.js';
 import { gate } from '../../support/gate.js';
 import { add, simpleTool } from '../../support/integrations/agent-fixture.js';
@@ -40,6 +41,49 @@ describe.each(apis)('a loop with the SDK of a provider: %s', (api) => {
       'NO_SUCH_TOOL',
     ]);
     expect((await kernel.processes.get(pid)).used.toolCalls).toBe(0);
+  });
+
+  it('tells its turns to those who listen, with results and refusals, and leaves their hashes on record', async () => {
+    const calls = [
+      ['math_add', { a: 1, b: 2 }],
+      ['publish', {}],
+    ] as const;
+    const publish = simpleTool('publish', () => 'never');
+    const capabilities = [callModel, { ...callTools, resource: 'tool:math.add' }];
+    const { kernel, pid } = await start(api, [{ calls }, 'three'], [add, publish], { capabilities });
+    const early = new PartReader(kernel, pid);
+    await early.done;
+    const late = new PartReader(kernel, pid);
+    await late.done;
+    // A turn under way is seen by who listens meanwhile.
+    expect(early.told).toEqual(late.told);
+    expect(late.told).toEqual([
+      '1 turn-start',
+      '1 tool-call call_1_0',
+      '1 tool-call call_1_1',
+      '1 turn-end',
+      '1 tool-result call_1_0',
+      '1 tool-result call_1_1',
+      '2 turn-start',
+      '2 text three',
+      '2 turn-end',
+      '2 end completed',
+    ]);
+    const seen = late.parts.filter(({ type }) => type === 'tool-call' || type === 'tool-result' || type === 'turn-end');
+    expect(seen).toMatchObject([
+      { tool: 'math_add', args: { a: 1, b: 2 } },
+      { tool: 'publish', args: {} },
+      { usage: { inputTokens: 40, cachedInputTokens: 8, outputTokens: 2, totalTokens: 42 } },
+      { tool: 'math_add', result: '3' },
+      { tool: 'publish', isError: true },
+      { usage: { totalTokens: 42 } },
+    ]);
+    const { items } = await kernel.audit.list({ action: 'turn.commit' });
+    expect(items.map(({ facts }) => Object.keys(facts).filter((key) => key.endsWith('Hash')))).toEqual([
+      ['partsHash', 'requestHash'],
+      ['partsHash'],
+      ['partsHash', 'requestHash'],
+    ]);
   });
 
   it('runs no call of an answer that was cut off', async () => {

@@ -1,9 +1,9 @@
 import type { AssistantModelMessage } from 'ai';
 import type { JsonValue } from '../../../index.js';
+import { argumentsIn } from '../../shared/turn-parts.js';
 import type { ModelPart } from '../model/model-call.js';
 import { finishReasonOf, type StoredAnswer } from '../model/stored-answer.js';
 import { fileTypes } from '../model/stored-files.js';
-import { argumentsIn } from '../model/turn-publisher.js';
 
 /** A tool call that the model requests. */
 export interface RequestedCall {

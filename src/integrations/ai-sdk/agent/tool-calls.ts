@@ -1,7 +1,8 @@
 import type { ToolModelMessage, ToolResultPart } from 'ai';
-import type { EditedCall, JsonValue, Syscalls } from '../../../index.js';
+import type { EditedCall, JsonValue, Syscalls, TurnPart } from '../../../index.js';
 import { toolErrorValue } from '../../shared/tool-error-value.js';
-import { resultPart } from '../model/tool-result-part.js';
+import { resultPart } from '../../shared/turn-parts.js';
+import { toToldResult } from '../model/tool-result-part.js';
 import type { RequestedCall } from './assistant-message.js';
 
 /** The longest result that a model is given whole. The complete result is an object of the process. */
@@ -15,9 +16,7 @@ export interface NamedCall extends RequestedCall {
 /** Runs the calls of a turn concurrently; the results are in the order of the calls. Readers of the turn are told of them. */
 export async function runToolCalls(ctx: Syscalls, calls: readonly NamedCall[]): Promise<ToolModelMessage> {
   const content = await Promise.all(calls.map((call) => runToolCall(ctx, call)));
-  const parts = content.map(({ toolCallId, output }, index) =>
-    resultPart(toolCallId, calls[index]?.tool ?? '', output as object as JsonValue),
-  );
+  const parts = content.map((result, index) => toPart(result, calls[index]?.tool ?? ''));
   await ctx.turns.commit(parts);
   return { role: 'tool', content };
 }
@@ -26,8 +25,13 @@ export async function runToolCalls(ctx: Syscalls, calls: readonly NamedCall[]): 
 async function runToolCall(ctx: Syscalls, { id, alias, tool, input }: NamedCall): Promise<ToolResultPart> {
   const output = await callTool(ctx, tool, input);
   const result: ToolResultPart = { type: 'tool-result', toolCallId: id, toolName: alias, output };
-  ctx.turns.publish(resultPart(id, tool, output as object as JsonValue));
+  ctx.turns.publish(toPart(result, tool));
   return result;
+}
+
+function toPart(result: ToolResultPart, tool: string): TurnPart {
+  const { id, value, isError } = toToldResult(result);
+  return resultPart(id, tool, value, isError);
 }
 
 async function callTool(ctx: Syscalls, tool: string, input: JsonValue): Promise<ToolResultPart['output']> {

@@ -1,5 +1,6 @@
-import type { JsonValue, Syscalls, TurnPart } from '../../../index.js';
-import { isKernelError } from '../../../index.js';
+import { isKernelError, type Syscalls } from '../../../index.js';
+import { type ToldResult, toldTurnsOf } from '../../shared/told-turns.js';
+import { callPart } from '../../shared/turn-parts.js';
 import { type AgentModel, assertModel } from './agent-model.js';
 import { finishPart, toStreamParts } from './answer-stream.js';
 import { type GovernedModelOptions, parseGovernedOptions } from './governed-options.js';
@@ -9,7 +10,7 @@ import { PartOutlet } from './part-outlet.js';
 import { toReport } from './reported-usage.js';
 import type { StoredAnswer } from './stored-answer.js';
 import { loadFiles } from './stored-files.js';
-import { resultPart } from './tool-result-part.js';
+import { toToldResult } from './tool-result-part.js';
 
 /**
  * A language model of the AI SDK whose turns are those of a process: for `generateText`, `streamText`, `ToolLoopAgent` and
@@ -26,16 +27,17 @@ export function governedModel(ctx: Syscalls, model: AgentModel, options: Governe
   const settings = parseGovernedOptions(options);
   const source = assertModel(model);
   const turns = new ModelTurns(ctx, source, { ...settings, nameOf: (alias) => alias });
-  const results = new ResultsInPrompts(ctx);
+  const told = toldTurnsOf(ctx);
   const { specificationVersion, provider, modelId } = source;
 
   /** Commits what tools have answered since the last turn, and asks. */
   const ask = async (call: ModelCall, outlet?: PartOutlet): Promise<StoredAnswer> => {
-    await results.commit(call);
+    await told.commitResults(resultsIn(call));
     const answer = await turns.run(call, outlet === undefined ? undefined : [outlet]).catch((error: unknown) => {
       throw isGivenUp(error) ? abortError() : error;
     });
-    results.expect(answer);
+    const calls = answer.content.filter(({ type }) => type === 'tool-call');
+    told.expect(calls.map(({ toolCallId, toolName, input }) => callPart(toolCallId, toolName, input)));
     return answer;
   };
 
@@ -83,29 +85,11 @@ function isGivenUp(error: unknown): boolean {
   return isKernelError(error, 'MODEL_FAILED') && error.facts.name === 'AbortError';
 }
 
-/** What tools have answered, as the next prompt tells it: the SDK runs them, and readers of the turns want to know. */
-class ResultsInPrompts {
-  private expected = new Set<string>();
-
-  constructor(private readonly ctx: Syscalls) {}
-
-  expect({ content }: StoredAnswer): void {
-    for (const { type, toolCallId } of content) if (type === 'tool-call') this.expected.add(String(toolCallId));
-  }
-
-  async commit({ prompt }: ModelCall): Promise<void> {
-    const found: TurnPart[] = [];
-    for (const { role, content } of prompt.slice(-resultMessagesMax)) {
-      if (role !== 'tool' || typeof content === 'string') continue;
-      for (const part of content) {
-        const id = String(part.toolCallId);
-        if (part.type === 'tool-result' && this.expected.delete(id))
-          found.push(resultPart(id, String(part.toolName), part.output as JsonValue));
-      }
-    }
-    if (found.length > 0) await this.ctx.turns.commit(found);
-  }
+/** The results of tools in a prompt: those of a turn are in the messages after it. */
+function resultsIn({ prompt }: ModelCall): ToldResult[] {
+  return prompt.slice(-resultMessagesMax).flatMap(({ role, content }) => {
+    if (role !== 'tool' || typeof content === 'string') return [];
+    return content.filter(({ type }) => type === 'tool-result').map(toToldResult);
+  });
 }
-
-/** The results of a turn are in the messages after it. */
 const resultMessagesMax = 64;

@@ -25,7 +25,6 @@ export interface GovernedModelOptions {
 export const governedOptionsSchema = {
   maxOutputTokens: z.number().int().positive().max(1_000_000).optional(),
   ...turnOptions.shape,
-  record: z.enum(['none', 'hash', 'full']).default('hash'),
   countTokens: functionSchema<CountTokens>().optional(),
 };
 const governedOptions = z.strictObject({ name: z.string().min(1).max(64).default('turn'), ...governedOptionsSchema });

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
-import { type JsonValue, KernelError, type Syscalls } from '../../../index.js';
+import { KernelError, type Syscalls } from '../../../index.js';
 import { modelFailed, modelRetry, usageInFailure } from '../../shared/model-error.js';
 import { assertStillAllowed } from '../../shared/model-resource.js';
 import { type ModelUsage, noUsage, sumUsage, usageFrom } from '../../shared/model-usage.js';
-import { toStorable } from '../../shared/storable.js';
+import { toRecordedRequest } from '../../shared/told-turns.js';
 import { settleTurn } from '../../shared/turn-budget.js';
 import { type AgentModel, modelResource } from './agent-model.js';
 import type { GovernedSettings } from './governed-options.js';
@@ -56,7 +55,8 @@ export class ModelTurns {
       throw error;
     });
     await settleTurn(ctx, settings, room.reservation, answer.charged);
-    await publisher.commit(answer, requestOf(this.resource, call, settings.record), settings.record);
+    const request = toRecordedRequest(this.resource, requestOf(call), settings.record);
+    await publisher.commit(answer, request, settings.record);
     return answer;
   }
 
@@ -141,15 +141,7 @@ export function abortError(): DOMException {
   return new DOMException('The request was given up by its caller.', 'AbortError');
 }
 
-/** Of a longer request only the hash is on record. */
-const requestCharsMax = 1_000_000;
-
-/** What the audit log gets to know of a request. */
-function requestOf(model: string, call: ModelCall, record: GovernedSettings['record']): JsonValue {
-  if (record === 'none') return { model };
-  const { prompt, tools = [], maxOutputTokens = null, responseFormat = null } = call;
-  const request = toStorable({ prompt, tools, maxOutputTokens, responseFormat }) as object as JsonValue;
-  const text = JSON.stringify(request);
-  if (record === 'full' && text.length <= requestCharsMax) return { model, request };
-  return { model, requestHash: createHash('sha256').update(text).digest('hex') };
+/** The parts of a request that the audit log gets to know. */
+function requestOf({ prompt, tools = [], maxOutputTokens, responseFormat }: ModelCall): object {
+  return { prompt, tools, maxOutputTokens: maxOutputTokens ?? null, responseFormat: responseFormat ?? null };
 }

@@ -1,5 +1,6 @@
-import type { JsonObject, JsonValue, Syscalls, TurnPart } from '../../../index.js';
-import { toStorable } from '../../shared/storable.js';
+import type { JsonValue, Syscalls, TurnPart } from '../../../index.js';
+import type { RecordedTurns } from '../../shared/told-turns.js';
+import { callPart, textPart, toCallId, toToolName } from '../../shared/turn-parts.js';
 import type { PartListener } from './model-attempt.js';
 import type { ModelPart } from './model-call.js';
 import { finishReasonOf, type StoredAnswer } from './stored-answer.js';
@@ -27,7 +28,7 @@ export class TurnPublisher implements PartListener {
   }
 
   /** Commits the turn with all that was said. */
-  async commit(answer: StoredAnswer, request: JsonValue, record: 'none' | 'hash' | 'full'): Promise<void> {
+  async commit(answer: StoredAnswer, request: JsonValue, record: RecordedTurns): Promise<void> {
     const parts = answer.content.flatMap((part) => this.committedPart(part) ?? []);
     const finishReason = finishReasonOf(answer.finishReason).slice(0, 256);
     const end: TurnPart = { type: 'turn-end', usage: answer.charged, finishReason };
@@ -35,7 +36,7 @@ export class TurnPublisher implements PartListener {
   }
 
   private shownPart(part: ModelPart): TurnPart | undefined {
-    const id = callId(part.id);
+    const id = toCallId(part.id);
     switch (part.type) {
       case 'text-delta':
         return textPart('text', part.delta);
@@ -48,7 +49,7 @@ export class TurnPublisher implements PartListener {
         return {
           type: 'tool-call',
           id,
-          tool: this.tools.get(id) ?? unnamed,
+          tool: this.tools.get(id) ?? this.toolName(''),
           delta: String(part.delta ?? '').toWellFormed(),
         };
       default:
@@ -59,37 +60,14 @@ export class TurnPublisher implements PartListener {
   private committedPart(part: ModelPart): TurnPart | undefined {
     const { type, text, toolCallId, toolName, input, result, isError } = part;
     if (type === 'text' || type === 'reasoning') return textPart(type, text);
-    const call = { id: callId(toolCallId), tool: this.toolName(toolName) };
-    if (type === 'tool-call') return { type, ...call, args: argumentsIn(input) };
+    const tool = this.toolName(toolName);
+    if (type === 'tool-call') return callPart(toolCallId, tool, input);
     if (type !== 'tool-result') return undefined;
+    const call = { id: toCallId(toolCallId), tool };
     return { type, ...call, result: (result ?? null) as JsonValue, ...(isError === true ? { isError } : {}) };
   }
 
   private toolName(alias: unknown): string {
-    return this.nameOf(String(alias)).toWellFormed().slice(0, 256) || unnamed;
-  }
-}
-
-const unnamed = '?';
-
-function callId(id: unknown): string {
-  return (
-    String(id ?? '')
-      .toWellFormed()
-      .slice(0, 512) || unnamed
-  );
-}
-
-function textPart(type: 'text' | 'reasoning', text: unknown): TurnPart | undefined {
-  return typeof text !== 'string' || text === '' ? undefined : { type, text: text.toWellFormed() };
-}
-
-/** The arguments of a call, which come as JSON; a text that is no JSON as it is. */
-export function argumentsIn(input: unknown): JsonValue {
-  if (typeof input !== 'string') return toStorable(input ?? {}) as JsonObject;
-  try {
-    return input.trim() === '' ? {} : (toStorable(JSON.parse(input)) as JsonValue);
-  } catch {
-    return input.toWellFormed();
+    return toToolName(this.nameOf(String(alias)));
   }
 }
