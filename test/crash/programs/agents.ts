@@ -20,7 +20,7 @@ import { nextLine, print, stopListening } from './stdio.js';
  * what they note is appended to a file.
  */
 const [store = '', log = '', url = '', kind = '', killAt = '', when = ''] = process.argv.slice(2);
-const callModel: CapabilitySpec = { resource: 'model:local/**', rights: ['call'] };
+const callModel: CapabilitySpec = { resource: 'model:**', rights: ['call'] };
 const callTools: CapabilitySpec = { resource: 'tool:**', rights: ['call'] };
 
 const noteTool = defineTool({

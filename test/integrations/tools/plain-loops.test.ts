@@ -79,7 +79,7 @@ describe.each(apis)('a loop with the SDK of a provider: %s', (api) => {
       { usage: { totalTokens: 42 } },
     ]);
     const { items } = await kernel.audit.list({ action: 'turn.commit' });
-    expect(items.map(({ facts }) => Object.keys(facts).filter((key) => key.endsWith('Hash')))).toEqual([
+    expect(items.map(({ facts }) => Object.keys(facts ?? {}).filter((key) => key.endsWith('Hash')))).toEqual([
       ['partsHash', 'requestHash'],
       ['partsHash'],
       ['partsHash', 'requestHash'],

@@ -10,8 +10,9 @@ export class Program {
   private errors = '';
   private waiting: (() => void)[] = [];
 
-  constructor(file: string, ...args: string[]) {
-    this.child = spawn(process.execPath, [file, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  /** Its file with its arguments, after options of Node.js. */
+  constructor(...args: readonly string[]) {
+    this.child = spawn(process.execPath, [...args], { stdio: ['pipe', 'pipe', 'pipe'] });
     const { stdout, stderr } = this.child;
     if (stdout === null || stderr === null) throw new Error('the program has no output');
     const lines = createInterface({ input: stdout });
