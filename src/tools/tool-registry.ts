@@ -1,12 +1,16 @@
 import { inject, injectable } from 'inversify';
 import { ToolError } from '../base/errors.js';
+import type { Pid } from '../base/ids.js';
 import { Listeners } from '../base/listeners.js';
+import { Logger } from '../base/logger.js';
 import type { ToolInfo } from '../kernel/face/process-tools.js';
 import { matchesToolEntry } from '../kernel/node/placement.js';
 import { MemoryImageRegistry } from '../runtime/image/image-registry.js';
 import type { RegisteredTools } from '../runtime/node/node-offering.js';
 import type { ExternalTool, Tool } from './tool.js';
 import { type ParsedTool, parseTool } from './tool-definition.js';
+
+const missedMax = 1_000;
 
 /** The tools of this kernel by name, and which of them an image shows its processes. Seeing a tool is not authority to call it. */
 @injectable()
@@ -15,8 +19,13 @@ export class ToolRegistry implements RegisteredTools {
   /** The objects that the tools were registered with. */
   private readonly originals = new Map<object, ParsedTool>();
   private readonly listeners = new Listeners();
+  /** Names that a process has called and no tool had, with the first such process. */
+  private readonly missed = new Map<string, Pid>();
 
-  constructor(@inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry) {}
+  constructor(
+    @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
+    @inject(Logger) private readonly logger: Logger,
+  ) {}
 
   /** Disposing of the result removes the tool. Throws INVALID_INPUT, CONFLICT for a name that is taken. */
   register(tool: Tool | ExternalTool): Disposable {
@@ -26,6 +35,7 @@ export class ToolRegistry implements RegisteredTools {
     this.tools.set(name, parsed);
     this.originals.set(tool, parsed);
     this.listeners.notify();
+    this.tellIfLate(name);
     return {
       [Symbol.dispose]: () => {
         if (this.tools.get(name) !== parsed) return;
@@ -68,6 +78,20 @@ export class ToolRegistry implements RegisteredTools {
 
   visibleNames(image: string): string[] {
     return [...this.tools.keys()].filter((name) => this.isVisible(image, name));
+  }
+
+  /** To be called for a call of a tool that the process does not see. */
+  noteMissed(name: string, pid: Pid): void {
+    if (!this.tools.has(name) && !this.missed.has(name) && this.missed.size < missedMax) this.missed.set(name, pid);
+  }
+
+  /** A host whose processes run before its tools are there has them refused for no reason that a model can know. */
+  private tellIfLate(tool: string): void {
+    const pid = this.missed.get(tool);
+    if (pid === undefined) return;
+    this.missed.delete(tool);
+    const advice = 'register tools before processes run: createKernel({ node: { start: false } }), then kernel.start()';
+    this.logger.warn({ tool, pid }, `tool ${tool} was registered after process ${pid} was refused it: ${advice}`);
   }
 
   private isVisible(image: string, name: string): boolean {

@@ -84,6 +84,23 @@ describe('a call of a tool', () => {
     expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
+  it('of a tool that is registered after it was refused is told to the logger, once', async () => {
+    const told: string[] = [];
+    const logger = { warn: (_facts: object, text: string) => void told.push(text), error: () => undefined };
+    const kernel = await openKernel({ logger });
+    const pid = await kernel.processes.spawn({ capabilities: [callAdd] });
+    for (const name of ['add', 'add', 'nothing'])
+      expect(await refusal(kernel.as(pid).tools.call(name, { a: 1, b: 2 }))).toMatchObject({ code: 'NO_SUCH_TOOL' });
+    expect(told).toEqual([]);
+    const registered = kernel.tools.register(add);
+    expect(told).toEqual([expect.stringContaining(`tool add was registered after process ${pid} was refused it`)]);
+    expect(told[0]).toContain('node: { start: false }');
+    expect(await kernel.as(pid).tools.call('add', { a: 1, b: 2 })).toBe(3);
+    registered[Symbol.dispose]();
+    kernel.tools.register(add);
+    expect(told).toHaveLength(1);
+  });
+
   it('is refused for a tool that there is not, and for one that its image does not show', async () => {
     const narrow = defineImage({ name: 'narrow', tools: ['other'], run: async () => undefined });
     const tools: Tool[] = [add, { ...add, name: 'other' } as Tool];

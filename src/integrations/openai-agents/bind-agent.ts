@@ -75,7 +75,11 @@ function boundTool(agent: AnyAgent, tool: Tool, visible: ReadonlySet<string>, pl
   }
   const name = [...governedNames(tool)].find((registered) => visible.has(registered));
   if (name === undefined) {
-    throw ungoverned(agent, `tool ${tool.name}`, 'Register it: governTools(kernel, [tool], { prefix }).');
+    throw ungoverned(
+      agent,
+      `tool ${tool.name}`,
+      'Register it with governTools(kernel, [tool], { prefix }), before the kernel runs processes: node: { start: false }.',
+    );
   }
   return governedCopy(place.ctx, name, tool as object as AgentsTool & Tool);
 }

@@ -107,7 +107,10 @@ export class ToolCallGate implements ToolGate {
     return this.units.read(call, async (tx) => {
       const row = await this.lookup.getLive(tx, pid);
       const tool = this.registry.findVisible(row.image, name);
-      if (tool === undefined) throw noSuchTool(pid, name, this.registry.visibleNames(row.image));
+      if (tool === undefined) {
+        this.registry.noteMissed(name, pid);
+        throw noSuchTool(pid, name, this.registry.visibleNames(row.image));
+      }
       if (typeof given === 'object' && !this.registry.isRegistered(given)) throw otherToolRegistered(name);
       this.concurrency.assertNotNested(tool, pid);
       return { row, tool };

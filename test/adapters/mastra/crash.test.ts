@@ -3,11 +3,13 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { testTeam } from '../../support/crash/agent-team.js';
 import { eventually } from '../../support/eventually.js';
 import { tempFolder } from '../../support/kernel.js';
 
-const program = fileURLToPath(new URL('agent-program.ts', import.meta.url));
+const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const program = pathOf('agent-program.ts');
 
 it('an agent of Mastra whose program is killed after its second effect goes on, and does nothing twice', async () => {
   const folder = tempFolder();
@@ -29,4 +31,8 @@ it('an agent of Mastra whose program is killed after its second effect goes on, 
   // Three turns of fifteen tokens: the one that was cut off is paid once.
   expect(output).toContain('result {"value":"all noted","tokens":45}');
   expect(lines()).toEqual(['ask 0', 'note one', 'ask 1', 'note two', 'ask 2', 'ask 2']);
+});
+
+describe('a team of Mastra agents in a program that is killed', () => {
+  testTeam('mastra', () => ['--import', 'tsx', pathOf('team-program.ts')]);
 });

@@ -2,8 +2,15 @@ import { Agent } from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type CapabilitySpec, defineTool, type Kernel, type Pid, type SpawnSpec } from '../../../src/index.js';
-import { toolsFor } from '../../../src/integrations/ai-sdk/index.js';
+import {
+  type CapabilitySpec,
+  defineImage,
+  defineTool,
+  type Kernel,
+  type Pid,
+  type SpawnSpec,
+} from '../../../src/index.js';
+import { governedModel, toolsFor } from '../../../src/integrations/ai-sdk/index.js';
 import { governTools } from '../../../src/integrations/mastra/index.js';
 import { eventually } from '../../support/eventually.js';
 import { type ScriptedTurn, scriptedModel, toolResultsIn } from '../../support/integrations/scripted-model.js';
@@ -100,6 +107,41 @@ describe('an agent of Mastra', () => {
     const [approval] = await kernel.approvals.list({ status: 'pending' });
     await kernel.approvals.answer(approval?.id ?? '', { decision: 'once', by: 'ann' });
     expect((await running).results).toEqual([{ sent: 1 }]);
+  });
+
+  it('is cancelled in the middle of a tool, which is told, and asks its model no more', async () => {
+    const signals: AbortSignal[] = [];
+    const slow = createTool({
+      id: 'slow',
+      description: 'Takes long.',
+      inputSchema: z.object({}),
+      execute: (_args, { abortSignal }) => {
+        if (abortSignal !== undefined) signals.push(abortSignal);
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const model = scriptedModel((_asked, turn) => (turn === 1 ? { calls: [['slow', {}]] } : 'never'));
+    const kernel = await openKernel({ node: { start: false } });
+    const toolsOf = governTools(kernel, { slow }, { prefix: 'own' });
+    const image = defineImage({
+      name: 'worker',
+      run: async (ctx) => {
+        const governed = governedModel(ctx, model) as never;
+        const agent = new Agent({ id: 'a', name: 'a', instructions: 'Work.', model: governed, tools: toolsOf(ctx) });
+        const { text } = await agent.generate('go', { maxSteps: 6, abortSignal: ctx.signal });
+        // Mastra ends a run that is aborted without an error.
+        ctx.signal.throwIfAborted();
+        return text;
+      },
+    });
+    await kernel.start();
+    const capabilities: CapabilitySpec[] = [callTools, { resource: 'model:**', rights: ['call'] }];
+    const pid = await kernel.processes.spawn({ image, capabilities });
+    await eventually(() => expect(signals).toHaveLength(1));
+    await kernel.processes.cancel(pid);
+    expect((await kernel.processes.result(pid)).outcome).toMatchObject({ kind: 'cancelled' });
+    expect(signals[0]?.aborted).toBe(true);
+    expect(model.doGenerateCalls).toHaveLength(1);
   });
 
   it('does nothing more when its process is stopped', async () => {

@@ -120,52 +120,6 @@ describe('a conversation', () => {
     await kernel.processes.exit(pid);
     expect(await findInconsistencies(kernel)).toEqual([]);
   });
-
-  it('of fifty messages and three restarts answers from its history within its limit', async () => {
-    const store = await newStore();
-    const sizes: number[] = [];
-    let secret = '';
-    const model = echo((prompt) => {
-      sizes.push(JSON.stringify(prompt).length);
-      secret = userTexts(prompt)[0] ?? '';
-    });
-    const summarizing: AgentModel = {
-      ...(model as object as { doStream: (call: { prompt: Prompt }) => Promise<unknown> }),
-      doStream: async (call: { prompt: Prompt }) => {
-        const isSummary = userTexts(call.prompt).at(-1)?.startsWith('Summarize this conversation') === true;
-        const { doStream } = (isSummary ? scriptedModel(['They count messages.']) : model) as {
-          doStream: (call: unknown) => Promise<unknown>;
-        };
-        return doStream(call);
-      },
-    } as object as AgentModel;
-    const tokensMax = 1_200;
-    const open = () =>
-      openKernel({
-        store,
-        images: [agentImage({ name: 'chat', model: summarizing, conversation: true, context: { tokensMax } })],
-      });
-    let kernel = await open();
-    const pid = await kernel.processes.spawn({ image: 'chat', goal: 'The word is xylophone.', capabilities });
-    for (let n = 1; n <= 50; n++) {
-      const text = `Message ${n}. ${'words '.repeat(20)}`;
-      const reply = await kernel.agents.say(pid, text, { id: `m${n}` });
-      expect(reply.text).toContain(`Message ${n}.`);
-      if (n % 13 === 0) {
-        await kernel.shutdown({ graceMs: 0 });
-        kernel = await open();
-      }
-    }
-    expect(secret).toContain('xylophone');
-    expect(sizes).toHaveLength(51);
-    // Two characters are a token at most; what stands around each message in JSON is no part of the conversation.
-    expect(Math.max(...sizes)).toBeLessThan(tokensMax * 2 * 1.6);
-    expect((await kernel.processes.transcript(pid))?.payload).toMatchObject({
-      manifest: expect.arrayContaining([expect.objectContaining({ reason: 'summarized' })]),
-    });
-    await kernel.processes.exit(pid);
-    expect(await findInconsistencies(kernel)).toEqual([]);
-  });
 });
 
 describe('an agent that gets another program', () => {

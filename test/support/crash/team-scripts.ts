@@ -41,15 +41,13 @@ function replyWithProcesses(request: ChatRequest, note: string): ChatReply {
       return { calls: resultsOf(request).map((result) => ['process_wait', { pid: (result as Started).pid }]) };
     case '3':
       return {
-        text: resultsOf(request)
-          .map((result) => (result as Ended).value.text)
-          .join(', '),
+        text: resultsOf(request).map(textOfEnd).join(', '),
         calls: [['process_spawn', workerSpec('edit', note)]],
       };
     case '4':
       return { calls: [['process_wait', { pid: (resultsOf(request).at(-1) as Started).pid }]] };
     case '5':
-      return { text: (resultsOf(request).at(-1) as Ended).value.text, calls: [['note', { line: 'lead 1' }]] };
+      return { text: textOfEnd(resultsOf(request).at(-1)), calls: [['note', { line: 'lead 1' }]] };
     default:
       return { text: lastSaid(request) };
   }
@@ -87,6 +85,11 @@ interface Started {
 
 interface Ended {
   readonly value: { readonly text: string };
+}
+
+/** Mastra gives the model of a result with a member `value` only that. */
+function textOfEnd(result: unknown): string {
+  return ((result as Partial<Ended>).value ?? (result as Ended['value'])).text;
 }
 
 /** The results of the last calls. */

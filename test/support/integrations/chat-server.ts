@@ -39,7 +39,7 @@ export class ChatServer {
       for await (const chunk of request) body += String(chunk);
       const chatRequest = JSON.parse(body) as ChatRequest;
       this.requests.push(chatRequest);
-      this.reply(response, await this.script(chatRequest), chatRequest.stream === true);
+      this.reply(response, await this.answerTo(chatRequest), chatRequest.stream === true);
     });
   }
 
@@ -52,6 +52,15 @@ export class ChatServer {
   async close(): Promise<void> {
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  /** A script that fails is an answer too: nobody is to wait for it. */
+  private async answerTo(request: ChatRequest): Promise<ChatReply> {
+    try {
+      return await this.script(request);
+    } catch (error) {
+      return { status: 400, message: `the script has failed: ${String(error)}` };
+    }
   }
 
   private reply(response: ServerResponse, reply: ChatReply, asStream: boolean): void {

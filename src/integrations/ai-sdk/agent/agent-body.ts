@@ -240,15 +240,19 @@ class AgentBody {
   private async limitContext(): Promise<void> {
     const { agent, turn } = this;
     if (agent.context === undefined) return;
-    const { messages, leftOut } = await limitContext(this.messages, agent.context, turn, agent.countTokens, (left) =>
-      this.summarize(left),
+    const { messages, leftOut } = await limitContext(
+      this.messages,
+      agent.context,
+      turn,
+      agent.countTokens,
+      (...asked) => this.summarize(...asked),
     );
     this.messages = messages;
     if (leftOut.length > 0) this.transcript.leaveOut(leftOut);
   }
 
-  private async summarize(messages: readonly ModelMessage[]): Promise<string> {
-    const request = { messages: [userMessage(summaryRequest(messages))] };
+  private async summarize(messages: readonly ModelMessage[], tokensMax: number): Promise<string> {
+    const request = { messages: [userMessage(summaryRequest(messages, tokensMax))] };
     const answer = await this.requests.ask({ name: `summary before turn ${this.turn}`, ...request });
     this.usage = sumUsage(this.usage, answer.charged);
     return textIn(answer);
