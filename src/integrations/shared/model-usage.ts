@@ -45,8 +45,8 @@ export function sumUsage(a: ModelUsage, b: ModelUsage): ModelUsage {
 /** A limit against absurd reports: no turn takes so many tokens. */
 const tokensMax = 1_000_000_000;
 
-/** The whole number of tokens that a report means; undefined for what is not a number of something. */
+/** The number of tokens in a report; undefined for what is not a whole number of something. */
 export function tokenCount(count: unknown): number | undefined {
-  if (typeof count !== 'number' || !Number.isFinite(count) || count < 0) return undefined;
-  return Math.min(tokensMax, Math.ceil(count));
+  if (typeof count !== 'number' || !Number.isInteger(count) || count < 0) return undefined;
+  return Math.min(tokensMax, count);
 }

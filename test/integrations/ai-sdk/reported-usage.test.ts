@@ -42,13 +42,13 @@ describe('usage that a provider reports', () => {
   it('is charged as it is where it is a number of tokens', async () => {
     expect(await tokensUsed(reportingModel(report(10, 5)))).toBe(15);
     expect(await tokensUsed(reportingModel(report(0, 0)))).toBe(0);
-    expect(await tokensUsed(reportingModel(report(1.5, 2)))).toBe(4);
   });
 
   const odd: [string, unknown][] = [
     ['NaN', Number.NaN],
     ['infinite', Number.POSITIVE_INFINITY],
     ['negative', -1_000_000],
+    ['a fraction', 1.5],
     ['text', '7'],
     ['a bigint', 7n],
     ['null', null],
