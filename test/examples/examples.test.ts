@@ -30,8 +30,8 @@ describe('the examples', () => {
       '12-research-team',
       '13-governed-loop',
       '14-questions',
-      '15-langchain',
-      '16-openai-agents',
+      '15-langchain-team',
+      '16-openai-agents-team',
       '17-claude-agent',
       '18-two-nodes',
     ].map((name) => `examples/${name}.ts`);
@@ -136,17 +136,29 @@ describe('the examples', () => {
   });
 
   it('make agents of LangChain a team of processes', async () => {
-    expect(await linesOf('15-langchain')).toEqual([
-      'I found: tides rise. I found: winds rise. I may not publish.',
+    expect(await linesOf('15-langchain-team')).toEqual([
+      'I found: tides rise.',
+      'I found: winds rise.',
+      'I found: stars rise.',
+      '3 notes edited. I may not publish.',
+      'researcher@1 calls search {"topic":"tides"}',
+      '  tides rise',
       'On record as refused: tool:web.publish.',
     ]);
   });
 
   it('run a team of OpenAI Agents', async () => {
-    expect(await linesOf('16-openai-agents')).toEqual([
-      'I know of tides and winds, and may not publish.',
+    expect(await linesOf('16-openai-agents-team')).toEqual([
+      'The report is edited, and I may not publish it.',
       'researcher: completed',
       'researcher: completed',
+      'researcher: completed',
+      'editor: completed',
+      'turn 1: ask Found: tides rise.',
+      'turn 1: ask Found: winds rise.',
+      'turn 1: ask Found: stars rise.',
+      'turn 2: edit All of it rises.',
+      'turn 3: publish refused',
       'On record as refused: tool:web.publish.',
     ]);
   });
