@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../src/index.js';
 import type { ChatReply, ChatRequest } from '../integrations/chat-server.js';
 
 /** The goals of the researchers. */
-export const researchers = ['tides', 'winds', 'stars'];
+const researchers = ['tides', 'winds', 'stars'];
 /** The goals of all below the lead. */
 export const workers = [...researchers, 'edit'];
 
