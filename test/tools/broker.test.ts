@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import {
   type CapabilitySpec,
@@ -82,6 +82,21 @@ describe('a call of a tool', () => {
     const [record] = (await kernel.audit.list({ action: 'tool.call' })).items;
     expect(record).toMatchObject({ outcome: 'refused', code: 'CAPABILITY_DENIED', resource: 'tool:add', actor: pid });
     expect(await findInconsistencies(kernel)).toEqual([]);
+  });
+
+  it('is one of many that a body makes at the same time, of which Node.js does not warn', async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ name }: Error) => void warnings.push(name);
+    process.on('warning', onWarning);
+    onTestFinished(() => void process.off('warning', onWarning));
+    const many = defineImage({
+      name: 'many',
+      run: (ctx) => Promise.all(Array.from({ length: 40 }, (_, n) => ctx.tools.call(add, { a: n, b: n }))),
+    });
+    const kernel = await openKernel({ tools: [add], images: [many] });
+    const pid = await kernel.processes.spawn({ image: many, capabilities: [callAdd] });
+    expect(await kernel.processes.value(pid)).toHaveLength(40);
+    expect(warnings).not.toContain('MaxListenersExceededWarning');
   });
 
   it('of a tool that is registered after it was refused is told to the logger, once', async () => {

@@ -1,7 +1,7 @@
 import type { StoredMessage } from '@langchain/core/messages';
 import type { TurnPart } from '../../index.js';
-import type { ToldResult, ToldTurn } from '../shared/told-turns.js';
-import { callPart, textPart } from '../shared/turn-parts.js';
+import type { ToldTurn } from '../shared/told-turns.js';
+import { callPart, type ToldResult, textPart } from '../shared/turn-parts.js';
 
 /** What a stored answer says, for readers of the turns. */
 export function toldMessage({ data }: StoredMessage): Omit<ToldTurn, 'usage'> {

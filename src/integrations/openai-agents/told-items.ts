@@ -1,7 +1,7 @@
 import type { AgentInputItem, ModelRequest } from '@openai/agents-core';
 import type { TurnPart } from '../../index.js';
-import type { ToldResult, ToldTurn } from '../shared/told-turns.js';
-import { callPart, textPart } from '../shared/turn-parts.js';
+import type { ToldTurn } from '../shared/told-turns.js';
+import { callPart, type ToldResult, textPart } from '../shared/turn-parts.js';
 import type { StoredResponse } from './model-response.js';
 
 /** What a stored response says, for readers of the turns. */

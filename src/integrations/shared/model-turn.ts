@@ -3,8 +3,9 @@ import { isTemporary, modelFailed, modelRetry, statusOf, usageInFailure } from '
 import { assertStillAllowed } from './model-resource.js';
 import { type ModelUsage, noUsage, type ReportedUsage, sumUsage, usageFrom } from './model-usage.js';
 import { toStorable } from './storable.js';
-import { type RecordedTurns, type ToldResult, type ToldTurn, toldTurnsOf, toRecordedRequest } from './told-turns.js';
+import { type RecordedTurns, type ToldTurn, toldTurnsOf, toRecordedRequest } from './told-turns.js';
 import { type Priced, reserveTurn, settleTurn } from './turn-budget.js';
+import type { ToldResult } from './turn-parts.js';
 
 /** One question to a model through an SDK. */
 export interface ModelTurn<Answer> extends Priced {

@@ -2,18 +2,10 @@ import { createHash } from 'node:crypto';
 import type { JsonValue, Syscalls, TurnPart } from '../../index.js';
 import type { ModelUsage } from './model-usage.js';
 import { toStorable } from './storable.js';
-import { resultPart, toCallId } from './turn-parts.js';
+import { resultPart, type ToldResult, toCallId } from './turn-parts.js';
 
 /** What the audit log keeps of requests and answers. */
 export type RecordedTurns = 'none' | 'hash' | 'full';
-
-/** The result of a call, as a request tells it. */
-export interface ToldResult {
-  /** The model's id of the call. */
-  readonly id: unknown;
-  readonly value: unknown;
-  readonly isError?: boolean;
-}
 
 /** A turn that is complete. */
 export interface ToldTurn {
@@ -45,10 +37,8 @@ class ToldTurns {
   async commitResults(results: readonly ToldResult[]): Promise<void> {
     // A model may give the same id again: the newest result with it is the one that is new.
     const newest = new Map(results.map((result) => [toCallId(result.id), result]));
-    const found = [...this.expected].flatMap(([id, tool]): TurnPart[] => {
-      const result = newest.get(id);
-      return result === undefined ? [] : [resultPart(id, tool, result.value, result.isError)];
-    });
+    const known = [...this.expected].filter(([id]) => newest.has(id));
+    const found = known.map(([id, tool]) => resultPart({ ...newest.get(id), id }, tool, known.length));
     for (const part of found) if (part.type === 'tool-result') this.expected.delete(part.id);
     if (found.length > 0) await this.ctx.turns.commit(found);
   }

@@ -5,6 +5,16 @@ import { toStorable } from './storable.js';
 const unnamed = '?';
 /** Of a longer result, readers of the turns get the beginning; an object of the process has all of it. */
 const resultCharsMax = 65_536;
+/** Of all results of a turn, which one commit has to take. */
+const resultsCharsMax = 1_000_000;
+
+/** The result of a call, as a model is told it. */
+export interface ToldResult {
+  /** The model's id of the call. */
+  readonly id: unknown;
+  readonly value?: unknown;
+  readonly isError?: boolean;
+}
 
 /** A text of an answer; undefined for one that says nothing. */
 export function textPart(type: 'text' | 'reasoning', text: unknown): TurnPart | undefined {
@@ -16,15 +26,16 @@ export function callPart(id: unknown, tool: unknown, args: unknown): TurnPart {
   return { type: 'tool-call', id: toCallId(id), tool: toToolName(tool), args: argumentsIn(args) };
 }
 
-/** The result of a call. A refusal of the kernel is an error, in whatever form the model reads it. */
-export function resultPart(id: unknown, tool: unknown, value: unknown, isError = false): TurnPart {
+/** One of `count` results of a turn. A refusal of the kernel is an error, in whatever form the model reads it. */
+export function resultPart({ id, value, isError = false }: ToldResult, tool: unknown, count: number): TurnPart {
   const result = toStorable(value ?? null) as JsonValue;
   const text = JSON.stringify(result);
+  const charsMax = Math.min(resultCharsMax, Math.floor(resultsCharsMax / count));
   return {
     type: 'tool-result',
     id: toCallId(id),
     tool: toToolName(tool),
-    result: text.length <= resultCharsMax ? result : text.slice(0, resultCharsMax).toWellFormed(),
+    result: text.length <= charsMax ? result : text.slice(0, charsMax).toWellFormed(),
     ...(isError || isRefusal(result) ? { isError: true } : {}),
   };
 }

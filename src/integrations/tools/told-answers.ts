@@ -1,6 +1,6 @@
 import type { TurnPart } from '../../index.js';
-import type { ToldResult, ToldTurn } from '../shared/told-turns.js';
-import { callPart, textPart } from '../shared/turn-parts.js';
+import type { ToldTurn } from '../shared/told-turns.js';
+import { callPart, type ToldResult, textPart } from '../shared/turn-parts.js';
 
 /** What an answer says, for readers of the turns, in the forms of Messages, Chat Completions and Responses. */
 export function toldAnswer(answer: unknown): Omit<ToldTurn, 'usage'> {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setMaxListeners } from 'node:events';
 import type { KernelError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { type JsonValue, sha256Hex } from '../../base/json.js';
@@ -111,6 +112,8 @@ export class Run {
   get signal(): AbortSignal {
     if (this.abortController === undefined) {
       this.abortController = new AbortController();
+      // Every call under way listens to it: Node.js would warn of a leak where a body makes many at the same time.
+      setMaxListeners(0, this.abortController.signal);
       this.abortSignal();
     }
     return this.abortController.signal;

@@ -4,7 +4,7 @@ import { scriptedModel } from '../../../src/testing/index.js';
 import { PartReader } from '../../support/agent-parts.js';
 import { eventually } from '../../support/eventually.js';
 import { gate } from '../../support/gate.js';
-import { add } from '../../support/integrations/agent-fixture.js';
+import { add, simpleTool } from '../../support/integrations/agent-fixture.js';
 import { newStore, openKernel } from '../../support/kernel.js';
 
 const capabilities = ['model:**', 'tool:math.add'].map((resource) => ({ resource, rights: ['call' as const] }));
@@ -89,6 +89,23 @@ describe('the stream of an agent', () => {
     const after = new PartReader(again, pid);
     await after.done;
     expect(after.told).toEqual(wholeStream);
+  });
+
+  it('has all results of a turn with many long ones', async () => {
+    const calls = Array.from({ length: 40 }, () => ({ name: 'long' }));
+    const model = scriptedModel([{ toolCalls: calls }, 'Done.']);
+    // Three bytes a character: the results of one turn are more than one commit takes.
+    const long = simpleTool('long', () => '€'.repeat(60_000));
+    const kernel = await openKernel({ tools: [long], images: [agentImage({ name: 'agent', model })] });
+    const callLong = { resource: 'tool:long', rights: ['call' as const] };
+    const granted = [...capabilities, callLong];
+    const pid = await kernel.processes.spawn({ image: 'agent', goal: 'Go.', capabilities: granted });
+    const { parts, done } = new PartReader(kernel, pid);
+    await done;
+    expect(await kernel.processes.result(pid)).toMatchObject({ value: { text: 'Done.' } });
+    const results = parts.filter(({ type }) => type === 'tool-result');
+    expect(new Set(results.map((part) => ('id' in part ? part.id : ''))).size).toBe(40);
+    expect(results).toHaveLength(40);
   });
 
   it('shows a refused call as one', async () => {

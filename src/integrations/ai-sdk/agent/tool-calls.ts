@@ -1,5 +1,5 @@
 import type { ToolModelMessage, ToolResultPart } from 'ai';
-import type { EditedCall, JsonValue, Syscalls, TurnPart } from '../../../index.js';
+import type { EditedCall, JsonValue, Syscalls } from '../../../index.js';
 import { toolErrorValue } from '../../shared/tool-error-value.js';
 import { resultPart } from '../../shared/turn-parts.js';
 import { toToldResult } from '../model/tool-result-part.js';
@@ -15,23 +15,22 @@ export interface NamedCall extends RequestedCall {
 
 /** Runs the calls of a turn concurrently; the results are in the order of the calls. Readers of the turn are told of them. */
 export async function runToolCalls(ctx: Syscalls, calls: readonly NamedCall[]): Promise<ToolModelMessage> {
-  const content = await Promise.all(calls.map((call) => runToolCall(ctx, call)));
-  const parts = content.map((result, index) => toPart(result, calls[index]?.tool ?? ''));
+  const content = await Promise.all(calls.map((call) => runToolCall(ctx, call, calls.length)));
+  const parts = content.map((result, index) => resultPart(toToldResult(result), calls[index]?.tool, calls.length));
   await ctx.turns.commit(parts);
   return { role: 'tool', content };
 }
 
-/** The journal identifies the call by the tool's name and its number; `id` is only for the model. */
-async function runToolCall(ctx: Syscalls, { id, alias, tool, input }: NamedCall): Promise<ToolResultPart> {
+/** One of `count` calls. The journal identifies it by the tool's name and its number; `id` is only for the model. */
+async function runToolCall(
+  ctx: Syscalls,
+  { id, alias, tool, input }: NamedCall,
+  count: number,
+): Promise<ToolResultPart> {
   const output = await callTool(ctx, tool, input);
   const result: ToolResultPart = { type: 'tool-result', toolCallId: id, toolName: alias, output };
-  ctx.turns.publish(toPart(result, tool));
+  ctx.turns.publish(resultPart(toToldResult(result), tool, count));
   return result;
-}
-
-function toPart(result: ToolResultPart, tool: string): TurnPart {
-  const { id, value, isError } = toToldResult(result);
-  return resultPart(id, tool, value, isError);
 }
 
 async function callTool(ctx: Syscalls, tool: string, input: JsonValue): Promise<ToolResultPart['output']> {

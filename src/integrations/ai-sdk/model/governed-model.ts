@@ -1,6 +1,6 @@
 import { isKernelError, type Syscalls } from '../../../index.js';
-import { type ToldResult, toldTurnsOf } from '../../shared/told-turns.js';
-import { callPart } from '../../shared/turn-parts.js';
+import { toldTurnsOf } from '../../shared/told-turns.js';
+import { callPart, type ToldResult } from '../../shared/turn-parts.js';
 import { type AgentModel, assertModel } from './agent-model.js';
 import { finishPart, toStreamParts } from './answer-stream.js';
 import { type GovernedModelOptions, parseGovernedOptions } from './governed-options.js';

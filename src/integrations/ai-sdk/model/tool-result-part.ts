@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../index.js';
-import type { ToldResult } from '../../shared/told-turns.js';
+import type { ToldResult } from '../../shared/turn-parts.js';
 
 /** The result of a tool call in a prompt, for readers of the turns. */
 export function toToldResult(part: object): ToldResult {
