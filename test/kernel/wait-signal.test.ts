@@ -4,7 +4,7 @@ import { WaitSignal } from '../../src/kernel/syscalls/wait-signal.js';
 import type { ProcessCaller } from '../../src/unit/caller.js';
 import { trackCall } from '../support/capability/pending-approvals.js';
 import { checkInvariants } from '../support/invariants.js';
-import { newStore, refusal, tempFolder } from '../support/kernel.js';
+import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';
 import { eventsAfter, type KernelFixture, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 
 /** The syscall as the body of a process makes it. */
@@ -37,6 +37,42 @@ describe('waitSignal', () => {
     const waits = Array.from({ length: 5 }, () => waitSignal(kernel, pid, 'go'));
     await Promise.all([1, 2, 3, 4, 5].map((n) => kernel.processes.signal(pid, 'user.go', { payload: n })));
     expect(await Promise.all(waits)).toEqual([1, 2, 3, 4, 5]);
+    await checkInvariants(kernel, path);
+  });
+
+  it('of two callers gives the first signal to the one that called first, also when the other one finds it', async () => {
+    const { kernel, path, pid } = await listenerFixture(await kernelFixture({ node: { executor: false, pollMs: 60_000 } }));
+    const other = await openKernel({ store: path, node: { executor: false } });
+    const first = waitSignal(kernel, pid, 'go');
+    expect((await refusal(waitSignal(kernel, pid, 'go', poll))).code).toBe('WAIT_TIMEOUT');
+    await other.processes.signal(pid, 'user.go', { payload: 1 });
+    const second = waitSignal(kernel, pid, 'go');
+    expect(await first).toBe(1);
+    await other.processes.signal(pid, 'user.go', { payload: 2 });
+    expect((await refusal(waitSignal(kernel, pid, 'go', poll))).code).toBe('WAIT_TIMEOUT');
+    expect(await second).toBe(2);
+    await checkInvariants(kernel, path);
+  });
+
+  it('passes its turn on when it is given up', async () => {
+    const { kernel, path, pid } = await listenerFixture();
+    const givenUp = new AbortController();
+    const first = refusal(waitSignal(kernel, pid, 'go', { signal: givenUp.signal }));
+    const second = waitSignal(kernel, pid, 'go');
+    givenUp.abort();
+    expect((await first).code).toBe('CANCELLED');
+    await kernel.processes.signal(pid, 'user.go', { payload: 1 });
+    expect(await second).toBe(1);
+    await checkInvariants(kernel, path);
+  });
+
+  it('looks once behind other callers, and gets what they leave', async () => {
+    const { kernel, path, pid } = await listenerFixture();
+    const waits = [1, 2].map(() => waitSignal(kernel, pid, 'go'));
+    for (const payload of [1, 2, 3]) await kernel.processes.signal(pid, 'user.go', { payload });
+    expect(await waitSignal(kernel, pid, 'go', poll)).toBe(3);
+    expect(await Promise.all(waits)).toEqual([1, 2]);
+    expect((await refusal(waitSignal(kernel, pid, 'go', poll))).code).toBe('WAIT_TIMEOUT');
     await checkInvariants(kernel, path);
   });
 

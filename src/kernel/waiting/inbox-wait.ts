@@ -13,6 +13,7 @@ import { OutdatedPreparation, Units } from '../../unit/units.js';
 import { Deadlines } from '../lifecycle/deadlines.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
+import { InboxOrder, type InboxPlace } from './inbox-order.js';
 import { InboxWatch, Notifier, type WaitLimits } from './process-watch.js';
 
 /** A message or a signal that a call waits for, and that only one call gets. */
@@ -39,6 +40,8 @@ export const refusedItem = Symbol('refused');
 /** Takes a message or signal of a process, or waits until one comes. A call that finds nothing writes nothing. */
 @injectable()
 export class InboxWait {
+  private readonly order = new InboxOrder();
+
   constructor(
     @inject(Clock) private readonly clock: KernelClock,
     @inject(Units) private readonly units: Units,
@@ -58,60 +61,82 @@ export class InboxWait {
     // Without `using`, whose compiled form takes more memory: thousands of processes may wait here.
     const notifier = new Notifier(limits, isBody(caller) ? this.timers : undefined);
     const alive = keepAlive();
-    const watch = this.arrivals.watch([pid], (notified) => notifier.notify(notified));
+    const place = this.order.join(`${pid} ${reason.kind} ${reason.what}`, {
+      wake: () => notifier.notify(pid),
+      looksAtOnce: !isBody(caller),
+    });
+    const watch = this.arrivals.watch([pid], (notified) => {
+      // The others are woken one after another when it has looked.
+      if (place.isNext) notifier.notify(notified);
+    });
     let timer: Disposable | undefined;
     try {
       for (;;) {
-        const taken = await this.tryTake(call, item);
-        if (taken === 'taken by another') continue;
-        if ('value' in taken) return taken.value;
+        const found = await this.tryTake(call, item, place);
+        if (found === 'taken by another') continue;
+        if ('value' in found) return found.value;
+        if (found.isForAnother && place.isNext) continue;
+        const mayYield = found.isForAnother && place.yieldTurn();
         if (signal?.aborted === true) throw inboxWaitAborted(pid, reason);
-        if (notifier.expired) throw inboxTimeout(pid, reason, timeoutMs ?? 0);
+        // One that looks once gets what is there, also after calls that were made before it.
+        if (notifier.expired && !(mayYield && timeoutMs === 0)) throw inboxTimeout(pid, reason, timeoutMs ?? 0);
+        if (mayYield) {
+          await notifier.next();
+          continue;
+        }
+        place.park();
         timer?.[Symbol.dispose]();
-        timer = this.deadlines.watchAt(taken.deadlineAt, () => notifier.notify(pid));
+        timer = this.deadlines.watchAt(found.deadlineAt, () => notifier.notify(pid));
         await waitAs(caller, awaited, () => notifier.next());
       }
     } finally {
       timer?.[Symbol.dispose]();
       watch[Symbol.dispose]();
+      place[Symbol.dispose]();
       alive[Symbol.dispose]();
       notifier[Symbol.dispose]();
     }
   }
 
-  /**
-   * The deadline of the process where nothing has arrived, and not its whole row, which would be kept while it waits. A
-   * process that is being stopped gets what has arrived, and waits for nothing more.
-   */
+  /** A process that is being stopped gets what has arrived, and waits for nothing more. */
   private async tryTake<T>(
     call: Call,
     item: AwaitedItem<T>,
-  ): Promise<{ value: T } | 'taken by another' | Pick<ProcessRow, 'deadlineAt'>> {
+    place: InboxPlace,
+  ): Promise<{ value: T } | 'taken by another' | NothingTaken> {
     const { pid, reason } = item;
-    const { deadlineAt, hasArrived, check } = await this.units.read(call, async (tx) => {
+    place.look();
+    const { deadlineAt, isPaused, hasArrived, check } = await this.units.read(call, async (tx) => {
       const row = await this.lookup.getLive(tx, pid);
       const hasArrived = await item.hasArrived(tx);
       if (!hasArrived && row.status === 'stopping') throw receiverStopped(row, reason);
-      return { deadlineAt: row.deadlineAt, hasArrived, check: hasArrived ? await item.findCheck(tx, row) : undefined };
+      const check = hasArrived && place.isNext ? await item.findCheck(tx, row) : undefined;
+      return { deadlineAt: row.deadlineAt, isPaused: row.status === 'paused', hasArrived, check };
     });
-    if (!hasArrived) return { deadlineAt };
+    if (!hasArrived || !place.isNext) return { deadlineAt, isForAnother: hasArrived && !isPaused };
     const take = check === undefined ? item.take : await check();
-    return (await this.takeInUnit(call, pid, take)) ?? 'taken by another';
+    place.take();
+    return (await this.takeInUnit(call, pid, take, place)) ?? 'taken by another';
   }
 
   /**
-   * Undefined where another call was faster: the unit is undone, so that nothing is written or journalled. Undefined too
-   * where the item was refused, which is no answer of the call.
+   * Undefined where another call was faster, or has not found anything and is before this one: the unit is undone, so that
+   * nothing is written or journalled. Undefined too where the item was refused, which is no answer of the call.
    */
   private async takeInUnit<T>(
     call: Call,
     pid: Pid,
     take: TakeItem<T | typeof refusedItem>,
+    place: InboxPlace,
   ): Promise<{ value: T } | undefined> {
     try {
       const taken = await this.units.commit(call, async (tx, act) => {
-        const value = await take(tx, act, await this.lookup.getLive(tx, pid));
-        if (value === undefined) throw new OutdatedPreparation(pid);
+        const value = place.isNext ? await take(tx, act, await this.lookup.getLive(tx, pid)) : undefined;
+        if (value === undefined) {
+          // The units behind it, which may find something that has come since, run before this one is told.
+          place.look();
+          throw new OutdatedPreparation(pid);
+        }
         return value === refusedItem ? undefined : value;
       });
       return taken === undefined ? undefined : { value: taken };
@@ -120,6 +145,12 @@ export class InboxWait {
       throw error;
     }
   }
+}
+
+/** The deadline of the process, and not its whole row, which would be kept while it waits. */
+interface NothingTaken extends Pick<ProcessRow, 'deadlineAt'> {
+  /** Whether there is something, which a call that was made before gets. While the process is paused, nobody gets anything. */
+  readonly isForAnother: boolean;
 }
 
 function factsOf(pid: Pid, { kind, what }: WaitReason): JsonObject {
