@@ -74,9 +74,7 @@ export class EventFeed {
 
   private catchUp(): void {
     this.hasMore = true;
-    this.reading ??= this.read().finally(() => {
-      this.reading = undefined;
-    });
+    this.reading ??= this.read();
   }
 
   private async read(): Promise<void> {
@@ -87,6 +85,9 @@ export class EventFeed {
       }
     } catch (error) {
       this.logger.error({ error: String(error) }, 'the event log could not be read; the next commit tries again');
+    } finally {
+      // In the same turn in which nothing more was found: whoever commits from now on begins another read.
+      this.reading = undefined;
     }
   }
 

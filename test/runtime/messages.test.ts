@@ -91,13 +91,17 @@ describe('a body', () => {
   });
 
   it('that would wait for one that waits for it is refused, with the circle named', async () => {
+    let tellParent: (pid: Pid) => void = () => undefined;
+    const waitingParent = new Promise<Pid>((resolve) => {
+      tellParent = resolve;
+    });
     const { kernel, pid } = await runningProcess(
       async (ctx) => {
         const child = await ctx.spawnChild({ image: 'child' });
         return (await ctx.wait(child)).value ?? null;
       },
       async (ctx) => {
-        const parent = (await ctx.step('parent', () => known.parent)) as Pid;
+        const parent = await ctx.step('parent', () => waitingParent);
         try {
           await ctx.receive({ from: parent });
         } catch (error) {
@@ -106,7 +110,8 @@ describe('a body', () => {
         return 'received';
       },
     );
-    known.parent = pid;
+    await pollUntil(async () => (await kernel.processes.get(pid)).wait?.kind === 'child');
+    tellParent(pid);
     const [child] = await childrenOf(kernel, pid);
     expect((await kernel.processes.result(pid)).value).toEqual(['WAIT_CYCLE', [child, pid]]);
   });
@@ -162,8 +167,6 @@ describe('a body', () => {
     expect(await kernel.processes.result(pid)).toMatchObject({ value: 'allow' });
   });
 });
-
-const known = { parent: '' as Pid };
 
 async function childrenOf(kernel: Awaited<ReturnType<typeof runningProcess>>['kernel'], pid: Pid): Promise<Pid[]> {
   await pollUntil(async () => (await kernel.processes.children(pid)).length > 0);

@@ -111,9 +111,12 @@ export class Executor {
   async idle(timeoutMs?: number): Promise<void> {
     using _alive = keepAlive();
     using limit = this.startTimeLimit(timeoutMs);
-    while (!(await this.isIdle())) {
+    for (;;) {
+      // From before it looks: what it reads may be older than a change that comes meanwhile.
+      const change = this.untilChange();
+      if (await this.isIdle()) return;
       if (limit.isReached) throw idleTimeout(timeoutMs ?? 0);
-      await this.untilChange();
+      await change;
     }
   }
 
