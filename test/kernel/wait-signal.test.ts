@@ -41,7 +41,9 @@ describe('waitSignal', () => {
   });
 
   it('of two callers gives the first signal to the one that called first, also when the other one finds it', async () => {
-    const { kernel, path, pid } = await listenerFixture(await kernelFixture({ node: { executor: false, pollMs: 60_000 } }));
+    const { kernel, path, pid } = await listenerFixture(
+      await kernelFixture({ node: { executor: false, pollMs: 60_000 } }),
+    );
     const other = await openKernel({ store: path, node: { executor: false } });
     const first = waitSignal(kernel, pid, 'go');
     expect((await refusal(waitSignal(kernel, pid, 'go', poll))).code).toBe('WAIT_TIMEOUT');

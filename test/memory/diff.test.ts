@@ -5,6 +5,7 @@ import type { JsonPatch, JsonValue } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { kernelFixture } from '../support/kernel-fixture.js';
 import { ownerAndStranger } from '../support/memory/owner-and-stranger.js';
+import { runsOnStore } from '../support/seeded.js';
 
 /** Applies a patch with an independent library. That cannot replace a whole document, so `before` is wrapped in one. */
 function resultOfPatch(before: JsonValue, patch: JsonPatch): JsonValue {
@@ -56,7 +57,7 @@ describe('a diff', () => {
         expect(resultOfPatch(before, patch)).toEqual(after);
         expect(await kernel.memory.diff(owner, b, b)).toEqual([]);
       }),
-      { numRuns: 250, seed: 3 },
+      { numRuns: runsOnStore(250), seed: 3 },
     );
     await checkInvariants(kernel, path);
   });

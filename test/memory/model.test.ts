@@ -6,7 +6,7 @@ import { checkInvariants } from '../support/invariants.js';
 import { newStore, tempFolder } from '../support/kernel.js';
 import { worker } from '../support/kernel-fixture.js';
 import { type ForkMode, MemoryModel, type ModelObject, type ModelProcess } from '../support/memory/memory-model.js';
-import { isSweep, seeded } from '../support/seeded.js';
+import { isSweep, runsOnStore, seeded } from '../support/seeded.js';
 
 /** The kernel under test; `reopen` closes it and opens another one on the same file. */
 class Subject {
@@ -326,7 +326,7 @@ async function check(parameters: fc.Parameters<[Iterable<Command>]>): Promise<vo
 
 it(
   'shows each process of memory what a small model of it shows',
-  () => check({ numRuns: isSweep ? 25 : 10, seed: 20_250_201 }),
+  () => check({ numRuns: runsOnStore(isSweep ? 25 : 10), seed: 20_250_201 }),
   120_000,
 );
 

@@ -5,6 +5,7 @@ import { checkInvariants } from '../support/invariants.js';
 import { newStore, tempFolder } from '../support/kernel.js';
 import { worker } from '../support/kernel-fixture.js';
 import { type ModelProcess, ProcessModel } from '../support/process-model.js';
+import { runsOnStore } from '../support/seeded.js';
 
 /** The kernel under test; `reopen` closes it and opens another one on the same file. */
 class Subject {
@@ -330,7 +331,7 @@ async function checkModel(parameters: fc.Parameters<[Iterable<Command>]>): Promi
 }
 
 it('does with processes and budgets what a small model of them does', () =>
-  checkModel({ numRuns: 25, seed: 20_250_101 }));
+  checkModel({ numRuns: runsOnStore(25), seed: 20_250_101 }));
 
 const sweepMs = Number(process.env.PROCURA_SWEEP_MS ?? 0);
 it.runIf(sweepMs > 0)(

@@ -10,7 +10,7 @@ import {
   type Schema,
 } from '../../src/index.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { runsInSweep } from '../support/seeded.js';
+import { runsInSweep, runsOnStore } from '../support/seeded.js';
 import { approveAll, deepFreeze, hashOfPlain } from '../support/tools/decisions.js';
 import { callTools } from '../support/tools/file-fixture.js';
 
@@ -126,7 +126,7 @@ const schemas: Readonly<Record<string, Schema>> = {
     },
   },
 };
-const runs = runsInSweep(2_500);
+const runs = runsOnStore(runsInSweep(2_500));
 
 describe('the arguments that were decided on', () => {
   it('are the arguments that the tool is run with', async () => {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CapabilitySpec, type JsonObject, type Kernel, KernelError, type Pid } from '../../src/index.js';
-import { runsInSweep } from '../support/seeded.js';
+import { runsInSweep, runsOnStore } from '../support/seeded.js';
 import { callTools, everyRight, type FileFixture, fileFixture } from '../support/tools/file-fixture.js';
 
 /** Each file has its own path as its content. The accents are one character, and a letter with a combining accent. */
@@ -71,7 +71,7 @@ const call = fc.record({
   spelled: spelling,
   folder: fc.constantFrom('.', '.', 'docs', 'private', 'private/docs', 'docs/deep', 'docs/to-private', 'docs/to-top'),
 });
-const runs = runsInSweep(2_000);
+const runs = runsOnStore(runsInSweep(2_000));
 
 /** The last intent that was looked at. */
 let seen = '0';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CapabilitySpec, type JsonObject, KernelError } from '../../src/index.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { runsInSweep } from '../support/seeded.js';
+import { runsInSweep, runsOnStore } from '../support/seeded.js';
 import { approveAll, deepFreeze, hashOfPlain } from '../support/tools/decisions.js';
 import { callTools } from '../support/tools/file-fixture.js';
 import { type WebServer, webServer } from '../support/tools/web-server.js';
@@ -129,7 +129,7 @@ const hostile = fc.record(
   },
   { requiredKeys: ['url'] },
 );
-const runs = runsInSweep(2_500);
+const runs = runsOnStore(runsInSweep(2_500));
 
 const redirect = fc.record({ status: fc.constantFrom(301, 302, 303, 307, 308), location });
 

@@ -9,6 +9,7 @@ import { fsTools } from '../../src/tools/builtin/fs-tools.js';
 import { defaultLookupMode, type LookupMode } from '../../src/tools/files/open-folder.js';
 import { refusal } from '../support/kernel.js';
 import { runsInSweep } from '../support/seeded.js';
+import { isSqlite } from '../support/store-kind.js';
 import { type FileFixture, fileFixture, memoryFolder } from '../support/tools/file-fixture.js';
 
 const never = 'between check and use never lets a tool read or write outside the workspace';
@@ -17,8 +18,8 @@ const calls = runsInSweep(10_000);
 const program = fileURLToPath(new URL('programs/swap-links.mjs', import.meta.url));
 
 describe('a link that is put in the place of a folder or a file', () => {
-  // Where there is nothing but paths, some turns of a link cannot be told from none.
-  it.runIf(defaultLookupMode === 'descriptor')(
+  // Where there is nothing but paths, some turns of a link cannot be told from none. It always has its store in memory.
+  it.runIf(isSqlite && defaultLookupMode === 'descriptor')(
     `${calls} times ${never}`,
     async () => {
       const fixture = await fileFixture(undefined, { store: ':memory:' }, memoryFolder());

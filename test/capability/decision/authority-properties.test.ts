@@ -14,7 +14,7 @@ import {
 import { checkInvariants } from '../../support/invariants.js';
 import { kernelFixture, manualClock } from '../../support/kernel-fixture.js';
 import { pick } from '../../support/pick.js';
-import { seeded } from '../../support/seeded.js';
+import { runsOnStore, seeded } from '../../support/seeded.js';
 
 const start = Date.UTC(2030, 0, 1);
 
@@ -46,9 +46,9 @@ describe('1: there is no ambient authority', () => {
           expect(allowsUse(by, use)).toBe(true);
         }
       }),
-      seeded({ numRuns: 100 }),
+      seeded({ numRuns: runsOnStore(100) }),
     );
-    expect(allowed).toBeGreaterThan(50);
+    expect(allowed).toBeGreaterThan(runsOnStore(50));
   });
 
   it('a process has its own namespace and its family, and neither goes any further', async () => {
@@ -115,9 +115,9 @@ describe('2: what is handed on is never wider', () => {
           expect(await kernel.capabilities.list(taker)).toHaveLength(1);
         }
       }),
-      seeded({ numRuns: 400 }),
+      seeded({ numRuns: runsOnStore(400) }),
     );
-    expect(count.given).toBeGreaterThan(40);
+    expect(count.given).toBeGreaterThan(runsOnStore(40));
     const fields = ['resource', 'rights', 'grantable', 'constraints', 'uses', 'expiresAt', 'maxDepth'];
     expect(fields.filter((field) => !count.refused.has(field))).toEqual([]);
     await checkInvariants(kernel, path);
@@ -167,7 +167,7 @@ describe('3: a set of processes cannot make authority', () => {
         expect(after.filter((power, index) => power && could[index] === false)).toEqual([]);
         gained += after.filter((power, index) => power && own[index] === false).length;
       }),
-      seeded({ numRuns: 60 }),
+      seeded({ numRuns: runsOnStore(60) }),
     );
     // What could be handed on and not used was used by somebody, so there was something to gain.
     expect(gained).toBeGreaterThan(0);
@@ -202,7 +202,7 @@ describe('3: a set of processes cannot make authority', () => {
         expect(used).toBeLessThanOrEqual(granted);
         expect((await kernel.capabilities.get(pick(ids, 0))).uses).toBe(granted - used);
       }),
-      seeded({ numRuns: 60 }),
+      seeded({ numRuns: runsOnStore(60) }),
     );
     await checkInvariants(kernel, path);
   });
@@ -231,7 +231,7 @@ describe('4: a capability lives while itself, its holder and every one above it 
         for (const { node, death: how } of deaths) await tree.kill(node, how);
         expect(await tree.actuallyLive(set.kernel)).toEqual(tree.expectedLive());
       }),
-      seeded({ numRuns: 80 }),
+      seeded({ numRuns: runsOnStore(80) }),
     );
     await set.kernel.shutdown();
     const { kernel } = await kernelFixture({ store: set.path, clock });

@@ -24,7 +24,9 @@ import { WorldStore } from '../../support/capability/world-store.js';
 import { checkInvariants } from '../../support/invariants.js';
 import { newStore, tempFolder } from '../../support/kernel.js';
 import { kernelFixture, manualClock } from '../../support/kernel-fixture.js';
-import { runsInSweep, seeded } from '../../support/seeded.js';
+import { runsInSweep, runsOnStore, seeded } from '../../support/seeded.js';
+
+const runsOfScripts = (count: number) => runsOnStore(runsInSweep(count));
 
 describe('after every change of authority', () => {
   it('what is decided from memory, from the rows and by the reference is the same', { timeout: 120_000 }, async () => {
@@ -33,10 +35,10 @@ describe('after every change of authority', () => {
     const runner = new ScriptRunner([kernel], clock);
     await fc.assert(
       fc.asyncProperty(scripts, (steps) => runner.run(steps)),
-      seeded({ numRuns: runsInSweep(300) }),
+      seeded({ numRuns: runsOfScripts(300) }),
     );
-    expect(stepKinds.filter((kind) => runner.done(kind) < runsInSweep(15))).toEqual([]);
-    expect(runner.compared).toBeGreaterThan(runsInSweep(20_000));
+    expect(stepKinds.filter((kind) => runner.done(kind) < runsOfScripts(15))).toEqual([]);
+    expect(runner.compared).toBeGreaterThan(runsOfScripts(20_000));
     await checkInvariants(kernel, path);
   });
 
@@ -51,9 +53,9 @@ describe('after every change of authority', () => {
     );
     await fc.assert(
       fc.asyncProperty(short, (steps) => runner.run(steps)),
-      seeded({ numRuns: runsInSweep(400) }),
+      seeded({ numRuns: runsOfScripts(400) }),
     );
-    expect(runner.compared).toBeGreaterThan(runsInSweep(4_000));
+    expect(runner.compared).toBeGreaterThan(runsOfScripts(4_000));
   });
 
   it('two kernels on one file agree as soon as each has heard of it', { timeout: 120_000 }, async () => {

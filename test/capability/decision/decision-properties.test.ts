@@ -20,7 +20,7 @@ import { WorldStore } from '../../support/capability/world-store.js';
 import { refusal, tempFolder } from '../../support/kernel.js';
 import { kernelFixture, manualClock } from '../../support/kernel-fixture.js';
 import { pick } from '../../support/pick.js';
-import { seeded } from '../../support/seeded.js';
+import { runsOnStore, seeded } from '../../support/seeded.js';
 
 const start = Date.UTC(2030, 0, 1);
 
@@ -77,9 +77,9 @@ describe('5: deny wins', () => {
         for (const use of usesOf(of)) expect(await codesOf(kernel, pids, use)).not.toContain('DENY_RULE');
         for (const { id } of await capabilities.rules()) await capabilities.lift(id);
       }),
-      seeded({ numRuns: 25 }),
+      seeded({ numRuns: runsOnStore(25) }),
     );
-    expect(denied).toBeGreaterThan(100);
+    expect(denied).toBeGreaterThan(runsOnStore(100));
   });
 
   it('also over what a person has approved, before or after', async () => {
@@ -100,7 +100,7 @@ describe('5: deny wins', () => {
         expect(await codesOf(kernel, [pid], use)).toEqual(['DENY_RULE']);
         expect((await refusal(require(kernel, pid, use))).code).toBe('CAPABILITY_DENIED');
       }),
-      seeded({ numRuns: 30 }),
+      seeded({ numRuns: runsOnStore(30) }),
     );
   });
 });
@@ -154,7 +154,7 @@ describe('6: what is not understood is refused', () => {
         expect([decision.reason, explanation.hint]).not.toContain('');
         expect((await refusal(kernel.capabilities.require(who, right, resource, args))).code).toBeDefined();
       }),
-      seeded({ numRuns: 500 }),
+      seeded({ numRuns: runsOnStore(500) }),
     );
   });
 
@@ -186,7 +186,7 @@ describe('6: what is not understood is refused', () => {
         const after = [await capabilities.list(pid), await capabilities.list(taker), await capabilities.rules()];
         expect(after).toEqual(before);
       }),
-      seeded({ numRuns: 100 }),
+      seeded({ numRuns: runsOnStore(100) }),
     );
   });
 
@@ -217,7 +217,7 @@ describe('6: what is not understood is refused', () => {
         ];
         for (const call of calls) expect((await refusal(call())).code).toBe('PROCESS_TERMINATED');
       }),
-      seeded({ numRuns: 25 }),
+      seeded({ numRuns: runsOnStore(25) }),
     );
   });
 });
@@ -247,7 +247,7 @@ describe('7: what is decided is what was given', () => {
         const code = decided instanceof KernelError ? decided.facts.code : (decided as { code: string }).code;
         expect(code).toBe(isGood ? 'ALLOWED' : 'CONSTRAINT');
       }),
-      seeded({ numRuns: 30 }),
+      seeded({ numRuns: runsOnStore(30) }),
     );
   });
 
@@ -272,7 +272,7 @@ describe('7: what is decided is what was given', () => {
         await kernel.capabilities.require(pid, 'call', 'tool:a', reversed);
         expect(await codeFor(as)).toBe('ASK');
       }),
-      seeded({ numRuns: 60 }),
+      seeded({ numRuns: runsOnStore(60) }),
     );
   });
 
@@ -297,7 +297,7 @@ describe('7: what is decided is what was given', () => {
         expect((await refusal(kernel.capabilities.require(pid, 'call', 'tool:a', args))).code).toBe('INVALID_INPUT');
         expect(touched).toBe(0);
       }),
-      seeded({ numRuns: 60 }),
+      seeded({ numRuns: runsOnStore(60) }),
     );
   });
 });

@@ -14,11 +14,11 @@ import { makeFiles, realPlace } from '../../support/capability/resource-pools.js
 import { WorldStore } from '../../support/capability/world-store.js';
 import { tempFolder } from '../../support/kernel.js';
 import { kernelFixture, manualClock } from '../../support/kernel-fixture.js';
-import { runsInSweep, seeded } from '../../support/seeded.js';
+import { runsInSweep, runsOnStore, seeded } from '../../support/seeded.js';
 
 const questionsPerWorld = 80;
 /** 104,000 cases in a sweep. */
-const worlds = runsInSweep(1_300);
+const worlds = runsOnStore(runsInSweep(1_300));
 const casesMin = worlds * questionsPerWorld;
 const codes = [
   ...['ALLOWED', 'KIN', 'ASK', 'DENY_RULE', 'NO_CAPABILITY'],
@@ -54,7 +54,7 @@ describe('on generated worlds, in shuffled order', () => {
     const folding = new ContainerModule(({ bind }) => void bind(FilePlaces).toConstantValue(places));
     const { kernel } = await kernelFixture({ clock, workspace, modules: [folding] });
     const comparison = new WorldComparison(kernel, { now: clock.now(), workspace, foldsCase: true });
-    await comparison.run(100, (plan) => ({ ...plan, kinds: [1, 1] }));
+    await comparison.run(runsOnStore(100), (plan) => ({ ...plan, kinds: [1, 1] }));
     expect(comparison.share('ALLOWED')).toBeGreaterThan(0.05);
   });
 });
