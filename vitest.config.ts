@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-/** The tests of what must be the same on every kind of store, and those of several nodes on one server. */
-const storeTests = 'test/{contract,events,audit,postgres}/**/*.test.ts';
+/** The tests of the store and of the layers that keep their state in it, which must be the same on every kind of store. */
+const storeTests = 'test/{contract,events,audit,kernel,capability,memory,runtime,tools,model,postgres}/**/*.test.ts';
 
 export default defineConfig({
   test: {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { defineImage, type Kernel, type KernelOptions, type Pid } from '../../src/index.js';
-import { newStore, openKernel, refusal } from './kernel.js';
+import { newStoreWithTables, openKernel, refusal } from './kernel.js';
 import { openRawTables, type RawRow, type RawTables } from './storage/raw-tables.js';
 
 /** An image with a body; on a kernel that runs no bodies its processes stay `runnable`. */
@@ -19,7 +19,7 @@ export interface KernelFixture {
 
 /** A kernel on a new store that runs no bodies and no timers, with access to its tables. */
 export async function kernelFixture(options: KernelOptions = {}): Promise<KernelFixture> {
-  const path = options.store ?? (await newStore());
+  const path = options.store ?? (await newStoreWithTables());
   const kernel = await openKernel({
     store: path,
     node: { executor: false },

@@ -52,7 +52,9 @@ export class InboxPlace implements Disposable {
   /** It has found nothing. Nor would those behind it; who yields to it looks again. */
   park(): void {
     this.state = 'parked';
-    this.behind().find(({ state }) => state === 'yielding')?.waiter.wake();
+    this.behind()
+      .find(({ state }) => state === 'yielding')
+      ?.waiter.wake();
   }
 
   take(): void {
