@@ -37,31 +37,42 @@ interface TestDatabase {
   readonly client: pg.Client;
 }
 
-const free: TestDatabase[] = [];
+/** Databases that were given back, in that order, with the rows of their tests. */
+const returned: TestDatabase[] = [];
+/** So many rest at a time: who closes a connection does not wait until the server has, and meanwhile others can be used. */
+const restingMin = 3;
 const taken = new Map<string, TestDatabase>();
 let made = 0;
 let administration: Promise<pg.Client> | undefined;
 
 /** The address of an empty database, a copy of the template. It is to be given back. */
 export async function takeDatabase(): Promise<string> {
-  const database = free.pop() ?? (await copyTemplate());
+  const database = (await emptyReturned()) ?? (await copyTemplate());
   taken.set(database.address, database);
   return database.address;
 }
 
-/** Empties the database for the next test. One that is still in use by somebody is removed instead. */
-export async function giveBack(address: string): Promise<void> {
+/** Keeps the database for a later test. */
+export function giveBack(address: string): void {
   const database = taken.get(address);
   if (database === undefined) throw new Error('the database was not taken');
   taken.delete(address);
-  if (await isLeft(database)) {
-    await database.client.query('ROLLBACK');
-    await emptyTables(database.client);
-    free.push(database);
-  } else {
+  returned.push(database);
+}
+
+/** The database that was given back first, emptied. One that is still in use by somebody is removed. */
+async function emptyReturned(): Promise<TestDatabase | undefined> {
+  while (returned.length > restingMin) {
+    const database = returned.shift() as TestDatabase;
+    if (await isLeft(database)) {
+      await database.client.query('ROLLBACK');
+      await emptyTables(database.client);
+      return database;
+    }
     await database.client.end();
     await (await administrate()).query(`DROP DATABASE "${database.name}" WITH (FORCE)`);
   }
+  return undefined;
 }
 
 /** The open connection to a database that was taken. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { McpProgram } from '../../../src/index.js';
 import { openKernel, refusal, tempFolder } from '../../support/kernel.js';
+import { isSqlite } from '../../support/store-kind.js';
 import { mcpFixture, testProgram } from '../../support/tools/mcp-servers.js';
 
 const anything = { type: 'object' };
@@ -37,7 +38,8 @@ function listing(content: object): McpProgram {
   return testProgram('listing.mjs', file);
 }
 
-describe('a schema of a server that takes forever', () => {
+// Schemas are validated in a thread that has nothing to do with the store: one kind of store is enough.
+describe.runIf(isSqlite)('a schema of a server that takes forever', () => {
   for (const [name, { schema, value }] of Object.entries(bombs)) {
     it(`ends for arguments with INVALID_INPUT, and the event loop goes on meanwhile: ${name}`, async () => {
       const { kernel, call } = await mcpFixture();
@@ -129,7 +131,7 @@ describe('a schema of a server that takes forever', () => {
   });
 });
 
-describe('schemas of several servers', () => {
+describe.runIf(isSqlite)('schemas of several servers', () => {
   it('may have the same $id and differ', async () => {
     const kernel = await openKernel();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:mcp/**', rights: ['call'] }] });
