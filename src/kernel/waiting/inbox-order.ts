@@ -1,3 +1,7 @@
+import type { Pid } from '../../base/ids.js';
+import type { WaitReason } from '../../unit/caller.js';
+import type { Notifier } from './process-watch.js';
+
 /**
  * - `looking`: it looks whether something has arrived, or is about to.
  * - `yielding`: it has found something, and waits until a call before it has looked too.
@@ -6,41 +10,60 @@
  */
 type State = 'looking' | 'yielding' | 'parked' | 'taking';
 
-interface Waiter {
-  wake(): void;
-  /** False where it may have to wait before it looks, as a body for a slot. */
-  readonly looksAtOnce: boolean;
-}
-
 /** Gives what comes to the calls of this kernel that wait for the same thing in the order in which they were made. */
 export class InboxOrder {
-  private readonly lines = new Map<string, InboxPlace[]>();
+  private readonly firstOf = new Map<Pid, InboxPlace>();
 
-  /** Adds a call to those that wait for `key`. It leaves them when its place is disposed of. */
-  join(key: string, waiter: Waiter): InboxPlace {
-    const line = this.lines.get(key) ?? [];
-    if (line.length === 0) this.lines.set(key, line);
-    const place = new InboxPlace(line, waiter, () => this.lines.delete(key));
-    line.push(place);
+  /**
+   * Adds a call to those that wait for `reason`. It leaves them when its place is disposed of. `looksAtOnce`: false where it may
+   * have to wait between being woken and looking, as a body for a slot.
+   */
+  join(pid: Pid, reason: WaitReason, notifier: Notifier, looksAtOnce: boolean): InboxPlace {
+    const place = new InboxPlace(this, pid, reason, notifier, looksAtOnce);
+    let last = this.firstOf.get(pid);
+    if (last === undefined) this.firstOf.set(pid, place);
+    else {
+      while (last.next !== undefined) last = last.next;
+      last.next = place;
+    }
     return place;
+  }
+
+  /** The first call that waits for something of a process; the others follow by `next`. */
+  first(pid: Pid): InboxPlace | undefined {
+    return this.firstOf.get(pid);
+  }
+
+  remove(place: InboxPlace): void {
+    const { pid, next } = place;
+    let before = this.firstOf.get(pid);
+    if (before !== place) {
+      while (before !== undefined && before.next !== place) before = before.next;
+      if (before !== undefined) before.next = next;
+    } else if (next === undefined) this.firstOf.delete(pid);
+    else this.firstOf.set(pid, next);
   }
 }
 
-/** The place of one call among those that wait for the same thing. */
+/** The place of one call among those that wait for the same thing. A linked list: thousands of processes may wait, each alone. */
 export class InboxPlace implements Disposable {
+  /** The call that was made after it and waits for something of the same process. */
+  next: InboxPlace | undefined = undefined;
   private state: State = 'looking';
 
   constructor(
-    private readonly line: InboxPlace[],
-    private readonly waiter: Waiter,
-    private readonly onEmpty: () => void,
+    private readonly order: InboxOrder,
+    readonly pid: Pid,
+    private readonly reason: WaitReason,
+    private readonly notifier: Notifier,
+    private readonly looksAtOnce: boolean,
   ) {}
 
   /** Whether all calls before this one take something already, so that what else there is is for this one. */
   get isNext(): boolean {
-    for (const place of this.line) {
+    for (let place = this.order.first(this.pid); place !== undefined; place = place.next) {
       if (place === this) return true;
-      if (place.state !== 'taking') return false;
+      if (this.isLike(place) && place.state !== 'taking') return false;
     }
     return false;
   }
@@ -52,9 +75,11 @@ export class InboxPlace implements Disposable {
   /** It has found nothing. Nor would those behind it; who yields to it looks again. */
   park(): void {
     this.state = 'parked';
-    this.behind()
-      .find(({ state }) => state === 'yielding')
-      ?.waiter.wake();
+    for (let place = this.next; place !== undefined; place = place.next) {
+      if (!this.isLike(place) || place.state !== 'yielding') continue;
+      place.wake();
+      return;
+    }
   }
 
   take(): void {
@@ -67,32 +92,41 @@ export class InboxPlace implements Disposable {
    * what it has found is theirs, and it waits for what comes later.
    */
   yieldTurn(): boolean {
-    const before = this.line.slice(0, this.line.indexOf(this));
-    for (const place of before) {
-      if (place.state !== 'parked') continue;
-      place.waiter.wake();
-      if (place.waiter.looksAtOnce) place.state = 'looking';
+    let isAwaited = false;
+    for (let place = this.order.first(this.pid); place !== undefined && place !== this; place = place.next) {
+      if (!this.isLike(place)) continue;
+      if (place.state === 'parked') {
+        place.wake();
+        if (place.looksAtOnce) place.state = 'looking';
+      }
+      if (place.state === 'looking' || place.state === 'yielding') isAwaited = true;
     }
-    const isAwaited = before.some(({ state }) => state === 'looking' || state === 'yielding');
     if (isAwaited) this.state = 'yielding';
     return isAwaited;
   }
 
   [Symbol.dispose](): void {
-    this.line.splice(this.line.indexOf(this), 1);
-    if (this.line.length === 0) this.onEmpty();
-    else this.wakeNext();
-  }
-
-  private behind(): InboxPlace[] {
-    return this.line.slice(this.line.indexOf(this) + 1);
+    this.order.remove(this);
+    this.wakeNext();
   }
 
   /** The first of those left is next. One that yields may have to know that it is not waited for any more. */
   private wakeNext(): void {
-    const next = this.line.find(({ state }) => state !== 'taking');
-    const yielding = this.line.find(({ state }) => state === 'yielding');
-    next?.waiter.wake();
-    if (yielding !== next) yielding?.waiter.wake();
+    let isFirst = true;
+    for (let place = this.order.first(this.pid); place !== undefined; place = place.next) {
+      if (!this.isLike(place) || place.state === 'taking') continue;
+      const isYielding = place.state === 'yielding';
+      if (isFirst || isYielding) place.wake();
+      if (isYielding) return;
+      isFirst = false;
+    }
+  }
+
+  private isLike({ reason: { kind, what } }: InboxPlace): boolean {
+    return kind === this.reason.kind && what === this.reason.what;
+  }
+
+  private wake(): void {
+    this.notifier.notify(this.pid);
   }
 }

@@ -61,10 +61,7 @@ export class InboxWait {
     // Without `using`, whose compiled form takes more memory: thousands of processes may wait here.
     const notifier = new Notifier(limits, isBody(caller) ? this.timers : undefined);
     const alive = keepAlive();
-    const place = this.order.join(`${pid} ${reason.kind} ${reason.what}`, {
-      wake: () => notifier.notify(pid),
-      looksAtOnce: !isBody(caller),
-    });
+    const place = this.order.join(pid, reason, notifier, !isBody(caller));
     const watch = this.arrivals.watch([pid], (notified) => {
       // The others are woken one after another when it has looked.
       if (place.isNext) notifier.notify(notified);
