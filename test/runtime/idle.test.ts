@@ -4,7 +4,7 @@ import { defineImage } from '../../src/index.js';
 import { gate } from '../support/gate.js';
 import { openKernel } from '../support/kernel.js';
 
-const listener = defineImage({ name: 'listener', run: async (ctx) => (await ctx.receive()).body });
+const listener = defineImage({ name: 'listener', run: async (ctx) => void (await ctx.receive()) });
 
 it('idle sees a process that begins to wait while it looks', async () => {
   const kernel = await openKernel({ images: [listener] });
