@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Signer } from './audit/checkpoint/signer.js';
-import { parseListen } from './base/address/postgres-address.js';
+import { listeningAt, parseListen } from './base/address/postgres-address.js';
 import { parseStoreAddress, realFile, type StoreAddress } from './base/address/store-address.js';
 import type { Clock } from './base/clock.js';
 import { docPages } from './base/doc-pages.js';
@@ -11,7 +11,7 @@ import { InputError, invalidInput } from './base/errors.js';
 import type { IdSource } from './base/ids.js';
 import { assertNoPromise, issueError } from './base/input-issue.js';
 import type { Logger } from './base/logger.js';
-import { amount, timerMsMax } from './base/spec.js';
+import { amount, storedText, timerMsMax } from './base/spec.js';
 import type { RootDefaults } from './kernel/lifecycle/root-defaults.js';
 import type { SpawnPolicy } from './kernel/lifecycle/spawn-gate.js';
 import { defaultQueue } from './kernel/process/process.js';
@@ -121,7 +121,7 @@ const schema = z.strictObject({
   workspace: z.string().min(1).optional(),
   node: z
     .strictObject({
-      name: z.string().min(1).max(256).optional(),
+      name: storedText.min(1).max(256).optional(),
       executor: z.boolean().default(true),
       start: z.boolean().default(true),
       queues: z.array(queueName).min(1, 'names no queue').max(1_000).default([defaultQueue]),
@@ -157,7 +157,7 @@ const schema = z.strictObject({
     .custom<NonNullable<KernelOptions['logger']>>(isLogger, "is not 'silent', 'console', 'debug' or a logger")
     .default('console'),
   seed: z.string().optional(),
-  operator: z.string().min(1).max(256).optional(),
+  operator: storedText.min(1).max(256).optional(),
   modules: z.array(z.custom<KernelModule>(isModule, 'is not a ContainerModule of inversify')).default([]),
 });
 
@@ -174,7 +174,7 @@ function isLogger(value: unknown): boolean {
   return typeof warn === 'function' && typeof error === 'function';
 }
 
-export type ParsedOptions = Omit<z.output<typeof schema>, 'state' | 'mcp' | 'workspace'> & {
+export type ParsedOptions = Omit<z.output<typeof schema>, 'store' | 'state' | 'mcp' | 'workspace'> & {
   readonly mcp: ReadonlyMap<string, ParsedTarget>;
   /** The real path of the workspace. */
   readonly workspace: string;
@@ -193,8 +193,9 @@ export function parseOptions(rawOptions: KernelOptions): ParsedOptions {
   assertNoPromise(rawOptions, 'options', docPages.options, optionsDepth);
   const parsed = schema.safeParse(rawOptions);
   if (!parsed.success) throw issueError(schema, rawOptions, 'options', parsed.error, docPages.options);
-  const options = parsed.data;
-  const address = listenAt(parseStoreAddress(options.store), options.node.listen);
+  // The text of the address may hold a password: it is not kept.
+  const { store, ...options } = parsed.data;
+  const address = listenAt(parseStoreAddress(store), options.node.listen);
   const workspace = realWorkspace(options.workspace ?? '.');
   const state = stateFolder(options.state, address);
   assertStateOutside(state, workspace);
@@ -207,7 +208,7 @@ export function parseOptions(rawOptions: KernelOptions): ParsedOptions {
 function listenAt(address: StoreAddress, listen: string | false | undefined): StoreAddress {
   if (listen === undefined) return address;
   const parsed = parseListen(listen, 'options.node.listen');
-  if (address.kind === 'postgres') return { ...address, listen: parsed };
+  if (address.kind === 'postgres') return listeningAt(address, parsed);
   if (parsed === false) return address;
   throw invalidInput('options.node.listen', 'the store is no PostgreSQL database', 'Leave it out, or give false.');
 }

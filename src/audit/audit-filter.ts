@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { logNumber, pageOptions, parseSpec } from '../base/spec.js';
+import { logNumber, pageOptions, parseSpec, storedText } from '../base/spec.js';
 import type { AuditOutcome } from './audit-entry.js';
 import type { AuditRecord } from './audit-record.js';
 
-const exact = z.string().min(1).max(4096).optional();
+const exact = storedText.min(1).max(4096).optional();
 const time = z.number().optional();
 
 const schema = z.strictObject({

@@ -26,11 +26,15 @@ export function parseSpec<Schema extends z.ZodType>(
   throw issueError(schema, plain, name, result.error, page);
 }
 
-const id = z.string().min(1).max(512);
+/** Text that every store keeps as it is: PostgreSQL has no character with the code 0. */
+export const storedText = z.string().refine((text) => !text.includes('\0'), 'has a NUL character');
+
+/** The id of anything that the kernel has made. */
+export const idText = storedText.min(1).max(512);
 
 /** Parses an id; `name` is what the message calls it, such as `pid`. Throws INVALID_INPUT. */
 export function parseId(input: unknown, name: string): string {
-  return parseSpec(id, input, name);
+  return parseSpec(idText, input, name);
 }
 
 /** Whether a value is an AbortSignal, and not an object that merely has its prototype. */
@@ -52,7 +56,7 @@ export const label = z
   .max(256)
   .refine((text) => !controlCharacters.test(text), 'has control or bidi characters');
 
-export const reasonText = z.string().max(4096);
+export const reasonText = storedText.max(4096);
 
 /** A whole number from 0 that a double holds exactly. */
 export const amount = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);

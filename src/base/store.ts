@@ -51,8 +51,11 @@ export interface Store {
   releasePages?(limit: number, begin: () => void): Promise<number>;
   /** Rewrites the file without its free pages, and so that later ones can be given back. Nobody else can use it meanwhile. */
   compact?(): Promise<void>;
-  /** Calls `listener` after another connection has committed. */
-  onForeignCommit(listener: () => void): Disposable;
+  /**
+   * Calls `listener` after another connection has committed. `hasLostCommits`: commits that were seen are not there any more, as
+   * after a failover of a database server.
+   */
+  onForeignCommit(listener: (hasLostCommits: boolean) => void): Disposable;
   /** Closes the store after the units that have begun. */
   close(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import { keepAlive } from '../base/keep-alive.js';
 import { Logger } from '../base/logger.js';
 import { CombinedSignal, onAbort } from '../base/on-abort.js';
 import { type Page, scanRowsMax } from '../base/page.js';
-import { isAbortSignal, logNumber, pageOptions, parseSpec } from '../base/spec.js';
+import { isAbortSignal, logNumber, pageOptions, parseSpec, storedText } from '../base/spec.js';
 import { Store } from '../base/store.js';
 import { type Token, token } from '../base/token.js';
 import { type EventType, isEventType, type KernelEvent } from './event.js';
@@ -75,7 +75,7 @@ export interface EventBus {
 export const EventBus: Token<EventBus> = token('EventBus');
 
 const eventType = z.string().refine(isEventType, 'is not an event type');
-const filterShape = { pid: z.string().optional(), tree: z.string().optional() };
+const filterShape = { pid: storedText.optional(), tree: storedText.optional() };
 const onFilter = z.strictObject(filterShape);
 const typesShape = { types: z.array(eventType).optional() };
 const listOptions = z.strictObject({
@@ -141,16 +141,26 @@ export class LogEventBus implements EventBus {
     using _ended = onAbort(ended, () => advanced.resolve());
     using _alive = keepAlive();
     using _subscription = this.feed.onAdvance(() => advanced.resolve());
-    for (let from = after; !ended.aborted; ) {
-      const start = { from, order: 'asc', before: Number.POSITIVE_INFINITY, rows: partRows } as const;
+    let cursor = after;
+    let hasRestarted = false;
+    using _restarts = this.feed.onRestart((seq) => {
+      cursor = Math.min(cursor, seq);
+      hasRestarted = true;
+    });
+    while (!ended.aborted) {
+      hasRestarted = false;
+      const start = { from: cursor, order: 'asc', before: Number.POSITIVE_INFINITY, rows: partRows } as const;
       const part = await this.reader.read(filter, start);
-      from = part.cursor;
+      // Numbers that are given again belong to other events.
+      if (hasRestarted) continue;
+      cursor = part.cursor;
       for (const event of part.events) {
         // The store may have been closed while the reader held an event.
         if (ended.aborted) return;
+        if (hasRestarted) break;
         yield event as KernelEvent<T>;
       }
-      if (!part.isLast || part.scanned > 0) continue;
+      if (hasRestarted || !part.isLast || part.scanned > 0) continue;
       await advanced.promise;
       advanced = new Deferred();
     }

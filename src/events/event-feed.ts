@@ -17,8 +17,11 @@ export class EventFeed {
   private lastSeq = 0;
   private reading: Promise<void> | undefined;
   private hasMore = false;
+  /** Whether events that were delivered may not be in the log any more. */
+  private mayBeAhead = false;
   private readonly handlers = new Map<string, Listeners<[event: KernelEvent]>>();
   private readonly listeners = new Listeners<[seq: number]>();
+  private readonly restartListeners = new Listeners<[seq: number]>();
   private subscription: Disposable | undefined;
 
   constructor(
@@ -33,7 +36,10 @@ export class EventFeed {
   /** Starts the feed after the newest event of the log. */
   async start(): Promise<void> {
     this.lastSeq = await this.store.read((tx) => this.repository.head(tx));
-    this.subscription = this.store.onForeignCommit(() => this.catchUp());
+    this.subscription = this.store.onForeignCommit((hasLostCommits) => {
+      this.mayBeAhead ||= hasLostCommits;
+      this.catchUp();
+    });
   }
 
   /** Stops the feed; waits for a read that is under way. */
@@ -41,6 +47,7 @@ export class EventFeed {
     this.subscription?.[Symbol.dispose]();
     this.handlers.clear();
     this.listeners.clear();
+    this.restartListeners.clear();
     await this.reading;
   }
 
@@ -58,6 +65,14 @@ export class EventFeed {
   /** Calls `listener` with the number of the newest event, whenever there are new events of any type. */
   onAdvance(listener: (seq: number) => void): Disposable {
     return this.listeners.add(listener);
+  }
+
+  /**
+   * Calls `listener` with the number of the newest event when the log has lost events, as after a failover of a database server:
+   * what was made of them does not hold any more, and their numbers are given again.
+   */
+  onRestart(listener: (seq: number) => void): Disposable {
+    return this.restartListeners.add(listener);
   }
 
   private handlersOf(type: string): Listeners<[event: KernelEvent]> {
@@ -81,6 +96,7 @@ export class EventFeed {
     try {
       while (this.hasMore) {
         this.hasMore = false;
+        if (this.mayBeAhead) await this.restart();
         for (let page = await this.nextPage(); page.length > 0; page = await this.nextPage()) this.deliver(page);
       }
     } catch (error) {
@@ -89,6 +105,13 @@ export class EventFeed {
       // In the same turn in which nothing more was found: whoever commits from now on begins another read.
       this.reading = undefined;
     }
+  }
+
+  private async restart(): Promise<void> {
+    const newest = await this.store.read((tx) => this.repository.head(tx));
+    this.mayBeAhead = false;
+    this.lastSeq = Math.min(this.lastSeq, newest);
+    this.restartListeners.notify(newest);
   }
 
   private nextPage(): Promise<KernelEvent[]> {

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { docPages } from '../base/doc-pages.js';
 import type { JsonValue } from '../base/json.js';
-import { amount, isAbortSignal, label, type PlainLimits, parseSpec, reasonText } from '../base/spec.js';
+import {
+  amount,
+  idText,
+  isAbortSignal,
+  label,
+  type PlainLimits,
+  parseSpec,
+  reasonText,
+  storedText,
+} from '../base/spec.js';
 import { capabilitySpec, delegationSpec } from '../capability/holding/capability-spec.js';
 import { parseRequest } from '../capability/resource/resource.js';
 import { rights } from '../capability/resource/rights.js';
@@ -16,7 +25,6 @@ export const variableCharsMax = 128 * 1024;
 
 const json = z.custom<JsonValue>();
 const handle = z.custom<ObjectHandle>((value) => ObjectHandle.is(value));
-const pid = z.string().min(1).max(512);
 const durationMs = amount.max(Number.MAX_SAFE_INTEGER / 2);
 
 export const ownerKeys = z.strictObject({
@@ -30,7 +38,7 @@ export const ownerKeys = z.strictObject({
   source: label.optional(),
 });
 const labels = z
-  .record(label, z.string().max(1024))
+  .record(label, storedText.max(1024))
   .refine((map) => Object.keys(map).length <= 64, 'has over 64 labels');
 function perChargedDimension<S extends z.ZodType>(schema: S): Record<ChargedDimension, S> {
   return Object.fromEntries(chargedDimensions.map((dimension) => [dimension, schema])) as Record<ChargedDimension, S>;
@@ -48,10 +56,7 @@ const secretReference = z.strictObject({
 });
 const environment = z.record(
   z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable'),
-  z.union(
-    [z.string().max(variableCharsMax).refine(hasNoNul, 'has a NUL character'), secretReference],
-    "is neither a text without NUL nor { secret: 'NAME' }",
-  ),
+  z.union([storedText.max(variableCharsMax), secretReference], "is neither a text without NUL nor { secret: 'NAME' }"),
 );
 
 /** Dots are for roots: of children only an id that an older version registered has any. */
@@ -63,9 +68,9 @@ export const spawnId = z
 export const queueName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'is not a queue: up to 64 letters, digits, dots, dashes, underscores');
-const externalRef = z.string().min(1).max(512);
+const externalRef = storedText.min(1).max(512);
 
-const imageName = z.string().min(1).max(256);
+const imageName = storedText.min(1).max(256);
 const deadlineMsMax = 366 * 24 * 60 * 60 * 1000;
 
 const commonFields = {
@@ -105,7 +110,7 @@ export const forkSpec = z.strictObject({
   view: z
     .strictObject({
       roots: z
-        .array(z.union([handle, z.string()]))
+        .array(z.union([handle, storedText]))
         .max(10_000)
         .optional(),
       types: z.array(z.enum(objectTypes)).optional(),
@@ -127,10 +132,7 @@ export const execSpec = z.strictObject({
   preserveMemory: z.boolean().default(true),
   preserveCapabilities: z.boolean().default(false),
 });
-const argument = z
-  .string()
-  .max(128 * 1024)
-  .refine(hasNoNul, 'has a NUL character');
+const argument = storedText.max(128 * 1024);
 export const commandSpec = z.strictObject({
   argv: z
     .array(argument)
@@ -154,7 +156,7 @@ const osPid = z
 const adoptedFields = {
   command: argument.min(1).optional(),
   args: z.array(argument).max(4096).optional(),
-  cwd: z.string().min(1).max(4096).refine(hasNoNul, 'has a NUL character').optional(),
+  cwd: storedText.min(1).max(4096).optional(),
   owner: ownerKeys.optional(),
 };
 export const adoptSpec = z.strictObject({
@@ -162,7 +164,7 @@ export const adoptSpec = z.strictObject({
   groupPid: osPid.optional(),
   startedAt: amount.optional(),
   ...adoptedFields,
-  parent: pid.optional(),
+  parent: idText.optional(),
   name: label.optional(),
   deadlineMs: durationMs.optional(),
 });
@@ -207,16 +209,16 @@ export const waitOptions = z.strictObject({
 });
 /** The schema of an answer is taken out of the options before they are parsed; here it is only named. */
 const schemaOption = { schema: z.undefined().optional() };
-export const receiveOptions = waitOptions.omit({ keep: true }).extend({ from: pid.optional(), ...schemaOption });
-export const pidList = z.array(pid).max(100_000);
+export const receiveOptions = waitOptions.omit({ keep: true }).extend({ from: idText.optional(), ...schemaOption });
+export const pidList = z.array(idText).max(100_000);
 export const signalScope = z.strictObject({
-  tree: pid.optional(),
-  root: pid.optional(),
+  tree: idText.optional(),
+  root: idText.optional(),
   name: label.optional(),
   labels: labels.optional(),
   image: imageName.optional(),
   kind: z.enum(processKinds).optional(),
-  node: z.string().min(1).max(256).optional(),
+  node: storedText.min(1).max(256).optional(),
   queue: queueName.optional(),
   externalRef: externalRef.optional(),
   owner: ownerKeys.optional(),
@@ -254,10 +256,6 @@ export const userSignal = z
   .transform((name) => (name.startsWith('user.') ? name : `user.${name}`))
   .pipe(z.string().regex(userName, 'is not the name of a signal: NAME or user.NAME'));
 
-function hasNoNul(text: string): boolean {
-  return !text.includes('\0');
-}
-
 /** Whether it is the one spelling of a resource `secret:NAME`. */
 function isSecretName(name: string): boolean {
   try {
@@ -286,7 +284,7 @@ export function parse<Schema extends z.ZodType>(
 }
 
 export function parsePid(input: unknown, name = 'pid'): string {
-  return parse(pid, input, name);
+  return parse(idText, input, name);
 }
 
 export function parsePath(input: unknown): string {

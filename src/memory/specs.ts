@@ -2,15 +2,14 @@ import { z } from 'zod';
 import { docPages } from '../base/doc-pages.js';
 import { InputError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
-import { amount, label, type PlainLimits, pageOptions, parseSpec } from '../base/spec.js';
+import { amount, idText, label, type PlainLimits, pageOptions, parseSpec, storedText } from '../base/spec.js';
 import { parseRequest } from '../capability/resource/resource.js';
 import { rights } from '../capability/resource/rights.js';
 import { ObjectHandle, objectTypes, relations } from './object/object.js';
 
 const json = z.custom<JsonValue>();
-const id = z.string().min(1).max(512);
 const ref = z
-  .union([id, z.custom<ObjectHandle>((value) => ObjectHandle.is(value))])
+  .union([idText, z.custom<ObjectHandle>((value) => ObjectHandle.is(value))])
   .transform((value) => (ObjectHandle.is(value) ? value.id : value));
 const tags = z.array(label).max(64);
 const namespace = z
@@ -26,7 +25,7 @@ export const createSpec = z.strictObject({
   payload: json,
   name: label.optional(),
   namespace: namespace.optional(),
-  title: z.string().max(1024).optional(),
+  title: storedText.max(1024).optional(),
   tags: tags.optional(),
   immutable: z.boolean().default(true),
   inView: z.boolean().default(true),
@@ -49,19 +48,19 @@ export const querySpec = z.strictObject({
   types: z.array(z.enum(objectTypes)).optional(),
   tags: tags.optional(),
   name: label.optional(),
-  text: z.string().min(1).max(4096).optional(),
+  text: storedText.min(1).max(4096).optional(),
   namespace: namespace.optional(),
-  createdBy: id.optional(),
+  createdBy: idText.optional(),
   limit: pageOptions.limit,
-  after: id.optional(),
+  after: idText.optional(),
 });
 
 export const listSpec = z.strictObject({
-  pid: id.optional(),
+  pid: idText.optional(),
   type: z.enum(objectTypes).optional(),
   name: label.optional(),
   limit: pageOptions.limit,
-  after: id.optional(),
+  after: idText.optional(),
 });
 
 /** Parses the input of a memory syscall. Object handles pass unchanged. Throws INVALID_INPUT. */

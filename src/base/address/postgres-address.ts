@@ -25,12 +25,7 @@ export function isPostgresAddress(text: string): boolean {
 /** Parses `postgres://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME`. Throws INVALID_INPUT, without the password. */
 export function parsePostgresAddress(text: string, path = 'options.store'): PostgresAddress {
   const invalid = (problem: string) => invalidAddress(path, problem);
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    throw invalid('it is no URL');
-  }
+  const url = parseUrl(text, invalid);
   const schema = take(url, 'schema') ?? 'procura';
   if (!schemaName.test(schema) || schema.startsWith('pg_')) {
     throw invalid('a schema is lower-case letters, digits and _, 63 at most, and does not begin with pg_');
@@ -40,23 +35,53 @@ export function parsePostgresAddress(text: string, path = 'options.store'): Post
   const listen = take(url, 'listen');
   const database = decodeURIComponent(url.pathname.slice(1));
   if (database === '') throw invalid('it names no database');
-  return {
-    kind: 'postgres',
-    url: url.href,
+  const shown = {
+    kind: 'postgres' as const,
     host: url.searchParams.get('host') ?? decodeURIComponent(url.hostname),
-    port: Number(url.port || 5432),
+    port: Number(url.searchParams.get('port') ?? (url.port || 5432)),
     database,
     schema,
     prepare: prepare === 'true',
-    listen: listen === undefined ? undefined : parseListen(listen === 'false' ? false : listen, `${path}?listen`),
   };
+  const listenAt =
+    listen === undefined ? undefined : parseListen(listen === 'false' ? false : listen, `${path}?listen`);
+  return withHidden(shown, url.href, listenAt);
 }
 
 /** The address where notifications are listened for; false: nowhere. Throws INVALID_INPUT, without the password. */
 export function parseListen(listen: string | false, path: string): string | false {
-  if (listen === false) return false;
-  if (!isPostgresAddress(listen)) throw invalidAddress(path, 'it does not begin with postgres://');
-  return parsePostgresAddress(listen, path).url;
+  return listen === false ? false : parsePostgresAddress(listen, path).url;
+}
+
+/** The same database, with another address where notifications are listened for. */
+export function listeningAt({ url, ...shown }: PostgresAddress, listen: string | false): PostgresAddress {
+  return withHidden(shown, url, listen);
+}
+
+/** What holds a password is not printed where somebody prints a kernel. */
+function withHidden(
+  shown: Omit<PostgresAddress, 'url' | 'listen'>,
+  url: string,
+  listen: string | false | undefined,
+): PostgresAddress {
+  return Object.defineProperties({ ...shown }, { url: { value: url }, listen: { value: listen } }) as PostgresAddress;
+}
+
+/** An address whose parts the driver can decode. */
+function parseUrl(text: string, invalid: (problem: string) => InputError): URL {
+  if (!isPostgresAddress(text)) throw invalid('it does not begin with postgres://');
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw invalid('it is no URL');
+  }
+  try {
+    for (const part of [url.username, url.password, url.hostname, url.pathname]) decodeURIComponent(part);
+  } catch {
+    throw invalid('a % in it is not followed by the code of a character; write %25 for the character itself');
+  }
+  return url;
 }
 
 /** The facts of a message about the database. */

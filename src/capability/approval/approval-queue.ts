@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { ApprovalId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
-import { parseId, parseSpec } from '../../base/spec.js';
+import { idText, parseId, parseSpec } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 import { Answer } from '../syscalls/answer.js';
@@ -58,7 +58,7 @@ export const ApprovalQueue: Token<ApprovalQueue> = token('ApprovalQueue');
 
 const filterSpec = z.strictObject({
   status: z.enum(['pending', 'answered', 'void', 'any']).default('pending'),
-  pid: z.string().min(1).max(512).optional(),
+  pid: idText.optional(),
   limit: z.number().int().min(1).max(10_000).default(1_000),
 });
 const pageRows = 100;

@@ -76,6 +76,7 @@ export class AuthorityCache {
       if (event.node !== nodeId) this.apply(event);
     };
     feed.subscribe('authority', sameHandler(this.handlers, applyForeign));
+    feed.onRestart(() => this.clear());
   }
 
   /** The decision, at once where everything is in memory; otherwise after the missing part has been read. */

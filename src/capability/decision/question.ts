@@ -1,9 +1,8 @@
 import { inject, injectable } from 'inversify';
-import { z } from 'zod';
 import { invalidInput, KernelError } from '../../base/errors.js';
 import type { ApprovalId, CapabilityId, Pid } from '../../base/ids.js';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.js';
-import { copyPlain, parseSpec, payloadLimits } from '../../base/spec.js';
+import { copyPlain, parseSpec, payloadLimits, storedText } from '../../base/spec.js';
 import { CaseFolding } from '../resource/case-folding.js';
 import { ProgramNames } from '../resource/program-names.js';
 import { parseRequest, type Request } from '../resource/resource.js';
@@ -137,9 +136,9 @@ export class QuestionParser {
   }
 }
 
-const anyText = z.string();
+const plainText = /^[\x20-\x7e]*$/;
 
-/** Skips the schema for texts, which is what nearly every caller gives. Throws INVALID_INPUT. */
+/** Skips the schema for texts that need none, which is what nearly every caller gives. Throws INVALID_INPUT. */
 function parseText(value: unknown, name: string): string {
-  return typeof value === 'string' ? value : parseSpec(anyText, value, name);
+  return typeof value === 'string' && plainText.test(value) ? value : parseSpec(storedText, value, name);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { invalidInput } from '../../base/errors.js';
 import type { CapabilityId } from '../../base/ids.js';
-import { amount } from '../../base/spec.js';
+import { amount, storedText } from '../../base/spec.js';
 import { parseConstraints } from '../constraint/constraints-spec.js';
 import type { ResourceKind } from '../resource/resource.js';
 import { parsePattern } from '../resource/resource.js';
@@ -37,7 +37,7 @@ export const capabilitySpec = z.strictObject(fields);
 export const singleCapabilitySpec = z.strictObject({ ...fields, resource: z.string('is not one pattern') });
 
 /** The shape of a `DelegationSpec`; the text inside it is read by `parseDelegationSpecs`. */
-export const delegationSpec = z.strictObject({ ...fields, from: z.string().min(1).max(256).optional() });
+export const delegationSpec = z.strictObject({ ...fields, from: storedText.min(1).max(256).optional() });
 
 /** The type that the schemas produce, and that the specs of the API fit. */
 export interface SpecShape<Resource extends Resources = Resources> {

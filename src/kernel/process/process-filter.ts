@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { lowerAscii } from '../../base/characters.js';
 import type { Pid } from '../../base/ids.js';
-import { pageOptions } from '../../base/spec.js';
+import { pageOptions, storedText } from '../../base/spec.js';
 import { pidList, signalScope } from '../specs.js';
 import {
   isTerminal,
@@ -65,7 +65,7 @@ export const processFilter = signalScope.omit({ tree: true }).extend({
   ids: pidList.optional(),
   status: z.union([statuses, z.array(statuses)]).optional(),
   live: z.boolean().optional(),
-  parent: z.string().optional(),
+  parent: storedText.optional(),
   waiting: z.union([z.boolean(), z.enum(waitKinds)]).optional(),
   createdFrom: z.number().int().optional(),
   createdTo: z.number().int().optional(),

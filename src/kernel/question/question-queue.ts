@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { Pid, QuestionId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
-import { isAbortSignal, parseId, parseSpec } from '../../base/spec.js';
+import { idText, isAbortSignal, parseId, parseSpec } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 import { EventBus } from '../../events/event-bus.js';
@@ -42,7 +42,7 @@ export const QuestionQueue: Token<QuestionQueue> = token('QuestionQueue');
 
 const filterSpec = z.strictObject({
   status: z.enum(['pending', 'answered', 'closed', 'any']).default('pending'),
-  pid: z.string().min(1).max(512).optional(),
+  pid: idText.optional(),
   limit: z.number().int().min(1).max(10_000).default(1_000),
 });
 const streamSpec = z.strictObject({

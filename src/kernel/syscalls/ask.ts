@@ -6,7 +6,7 @@ import { prepareSchema, takeSchema } from '../../base/schema/answer-schema.js';
 import { jsonSchemaOf } from '../../base/schema/json-schema-of.js';
 import { validate } from '../../base/schema/schema.js';
 import type { Schema, StandardSchema } from '../../base/schema/schema-types.js';
-import { label } from '../../base/spec.js';
+import { label, storedText } from '../../base/spec.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { MemoryCharges } from '../../memory/memory-charges.js';
 import type { Act } from '../../unit/act.js';
@@ -27,7 +27,7 @@ import { questionKey } from './answer-question.js';
 /** The most questions of one process that wait for an answer at the same time. */
 const pendingMax = 16;
 
-const questionText = z.string().min(1).max(16_384);
+const questionText = storedText.min(1).max(16_384);
 const askOptions = waitOptions.omit({ keep: true }).extend({
   choices: z.array(z.custom<JsonValue>()).min(1).max(256).optional(),
   id: label.optional(),

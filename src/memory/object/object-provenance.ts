@@ -1,17 +1,15 @@
 import { inject, injectable } from 'inversify';
-import { z } from 'zod';
 import { type AuditRecord, decodeRecord } from '../../audit/audit-record.js';
 import { AuditRepository } from '../../audit/audit-repository.js';
 import type { ProvenanceGraph, ProvenanceNode, ProvenanceQuery } from '../../audit/query/provenance.js';
 import { MemoryError } from '../../base/errors.js';
 import type { ObjectId } from '../../base/ids.js';
-import { parseSpec } from '../../base/spec.js';
+import { idText, parseSpec } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import type { ObjectRecord, Source } from './object.js';
 import { ObjectRepository } from './object-repository.js';
 
 const nodesMax = 1_000;
-const id = z.string().min(1).max(512);
 
 /** Follows the sources of an object, from its newest version back. */
 @injectable()
@@ -23,7 +21,7 @@ export class ObjectProvenance implements ProvenanceQuery {
   ) {}
 
   provenance(input: ObjectId): Promise<ProvenanceGraph> {
-    const object = parseSpec(id, input, 'object');
+    const object = parseSpec(idText, input, 'object');
     return this.store.read(async (tx) => {
       const nodes = new Map<ObjectId, ProvenanceNode>();
       const edges: { from: ObjectId; to: ObjectId; version: number }[] = [];

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
-import { amount } from '../../base/spec.js';
+import { amount, storedText } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { sortInTurns, Turns } from '../../base/turns.js';
 import { HolderLookup } from '../../capability/holding/holders.js';
@@ -57,7 +57,7 @@ interface ViewedObject extends StoredObject {
 
 const options = z.strictObject({
   tokensMax: amount,
-  query: z.string().min(1).max(4096).optional(),
+  query: storedText.min(1).max(4096).optional(),
   types: z.array(z.enum(objectTypes)).optional(),
   order: z.enum(['plan', 'evidence', 'recent', 'errors'] satisfies ContextOrder[]).default('plan'),
 });

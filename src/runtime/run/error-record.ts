@@ -92,6 +92,7 @@ function readSafely(read: () => unknown): unknown {
   }
 }
 
+/** Bodies throw any text; of this, everything can be stored. */
 function truncate(text: string, max: number): string {
   return toStorableText(text.slice(0, max));
 }

@@ -41,6 +41,8 @@ interface Wire {
   bind(message: { statement: string; values: (string | Buffer | null)[] }): void;
   execute(message: { portal: string; rows: number }): void;
   sync(): void;
+  on(event: 'parseComplete', listener: () => void): void;
+  off(event: 'parseComplete', listener: () => void): void;
   stream: { cork?(): void; uncork?(): void };
 }
 
@@ -52,11 +54,20 @@ export class Batch implements Submittable {
   private position = 0;
   private rows: unknown[][] = [];
   private decoder: RowDecoder | undefined;
+  private wire: Wire | undefined;
+  private isAnswered = false;
+  /** The statements that the server has been asked to parse, in order. */
+  private parsing: PreparedText[] = [];
 
-  constructor(private readonly items: readonly BatchItem[]) {}
+  /** `onAnswered` is called once, when the batch was answered or the connection has ended. */
+  constructor(
+    private readonly items: readonly BatchItem[],
+    private readonly onAnswered: () => void,
+  ) {}
 
   submit(connection: Connection): void {
     const wire = connection as object as Wire;
+    this.wire = wire;
     const described = new Set<PreparedText>();
     wire.stream.cork?.();
     for (const { statement, values } of this.items) {
@@ -71,7 +82,15 @@ export class Batch implements Submittable {
     }
     wire.sync();
     wire.stream.uncork?.();
+    this.parsing = [...described];
+    if (described.size > 0) wire.on('parseComplete', this.onParsed);
   }
+
+  /** A statement that was parsed stays on the connection, also where carrying it out fails. */
+  private readonly onParsed = () => {
+    const statement = this.parsing.shift();
+    if (statement !== undefined) statement.isParsed = true;
+  };
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
     const item = this.items[this.position];
@@ -89,7 +108,6 @@ export class Batch implements Submittable {
     this.rows = [];
     this.decoder = undefined;
     if (item === undefined) return;
-    item.statement.isParsed = true;
     const [tag = '', ...counts] = text.split(' ');
     const changes = Number(counts.at(-1) ?? 0);
     item.resolve({ names: item.statement.decoder?.names ?? noNames, rows, changes, tag });
@@ -106,6 +124,9 @@ export class Batch implements Submittable {
   handleError(error: unknown): void {
     for (const item of this.items.slice(this.position)) item.reject(error);
     this.position = this.items.length;
+    this.wire?.off('parseComplete', this.onParsed);
+    if (!this.isAnswered) this.onAnswered();
+    this.isAnswered = true;
   }
 
   handleReadyForQuery(): void {

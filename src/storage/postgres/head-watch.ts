@@ -4,6 +4,7 @@ import type { Logger } from '../../base/logger.js';
 import { connect } from './connect.js';
 import { codeOf, messageOf } from './postgres-errors.js';
 import type { PostgresReadQueue } from './postgres-read-queue.js';
+import { versionOf } from './postgres-transaction.js';
 
 export interface HeadWatchOptions {
   readonly address: PostgresAddress;
@@ -37,22 +38,26 @@ export class HeadWatch {
   private isTold = false;
   private isClosed = false;
 
+  /** `onForeignCommit` is told whether commits that were seen are lost; `onSchema` is given the number of the schema. */
   constructor(
     private readonly options: HeadWatchOptions,
-    private readonly onForeignCommit: () => void,
+    private readonly onForeignCommit: (hasLostCommits: boolean) => void,
+    private readonly onSchema: (schema: number) => void,
   ) {}
 
   async start(): Promise<void> {
-    this.newest = await this.readHead();
+    this.newest = (await this.readHead()).no;
     this.poll = setInterval(() => this.look(), this.options.pollMs).unref();
     await this.listen();
   }
 
-  /** The number of the newest commit. */
-  async readHead(): Promise<number> {
+  /** The newest commit, and the version of the database that it has made. */
+  async readHead(): Promise<{ readonly no: number; readonly version: string }> {
     const { reads, address } = this.options;
-    const [[no] = []] = await reads.statement(`SELECT "no" FROM "${address.schema}"."head"`);
-    return Number(no ?? 0);
+    const [row = []] = await reads.statement(`SELECT "no", "writer", "schema" FROM "${address.schema}"."head"`);
+    const [no = 0, writer = '', schema = 0] = row as [number?, string?, number?];
+    this.onSchema(schema);
+    return { no, version: versionOf({ no, writer }) };
   }
 
   /** A group of this store has the lock and has seen this commit, which may be another's. */
@@ -88,9 +93,12 @@ export class HeadWatch {
 
   private look(): void {
     if (this.isClosed) return;
+    // Commits that are acknowledged while the answer is on its way are not in it.
+    const { newest } = this;
     this.looking ??= this.readHead()
-      .then((no) => {
-        if (no > this.newest) this.onNewer(no);
+      .then(({ no }) => {
+        if (no < newest) this.onLostCommits(no);
+        else if (no > this.newest) this.onNewer(no);
       })
       // The server does not answer: units say so, and the next poll tries again.
       .catch(() => undefined)
@@ -101,7 +109,7 @@ export class HeadWatch {
 
   private onNewer(no: number): void {
     this.newest = no;
-    this.onForeignCommit();
+    this.onForeignCommit(false);
   }
 
   private onLostCommits(no: number): void {
@@ -111,7 +119,7 @@ export class HeadWatch {
       facts,
       'the database has lost commits, as after a failover to a server that did not have them',
     );
-    this.onForeignCommit();
+    this.onForeignCommit(true);
   }
 
   private async notify(): Promise<void> {

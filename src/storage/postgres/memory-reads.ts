@@ -9,8 +9,8 @@ const groupWaitMs = 20;
 export interface MemoryReadsOptions {
   /** What the writer knows; undefined while there is no writer. */
   workingSet(): WorkingSet | undefined;
-  /** Reads the number of the newest commit. */
-  readHead(): Promise<number>;
+  /** Reads the version that the newest commit has made. */
+  readVersion(): Promise<string>;
 }
 
 /** What a read unit has answered or thrown. */
@@ -24,7 +24,7 @@ interface Known<T> {
  * it is the one that is known, nobody had committed anything else before the question. Units that come together ask once.
  */
 export class MemoryReads {
-  private asked: Promise<number> | undefined;
+  private asked: Promise<string> | undefined;
   private inFlight: Promise<unknown> = Promise.resolve();
   /** Present while units wait for the end of a group; resolves with false when it is not committed, or takes too long. */
   private groupEnd: Deferred<boolean> | undefined;
@@ -76,16 +76,16 @@ export class MemoryReads {
     return this.groupEnd.promise;
   }
 
-  /** The number of the newest commit at some time after this call. Undefined where the database does not answer. */
-  private newestCommit(): Promise<number | undefined> {
+  /** The version of the database at some time after this call. Undefined where the database does not answer. */
+  private newestCommit(): Promise<string | undefined> {
     this.asked ??= this.ask();
     return this.asked.catch(() => undefined);
   }
 
-  private async ask(): Promise<number> {
+  private async ask(): Promise<string> {
     await this.inFlight;
     this.asked = undefined;
-    const answer = this.options.readHead();
+    const answer = this.options.readVersion();
     this.inFlight = answer.catch(() => undefined);
     return answer;
   }

@@ -82,10 +82,10 @@ function unreadable(address: PostgresAddress, problem: string, hint: string): St
   });
 }
 
-/** Throws SCHEMA_NEWER. */
-export function assertNotNewer(found: number, address: PostgresAddress): void {
-  if (found <= schemaNumber) return;
-  throw new StoreError('SCHEMA_NEWER', `The database has schema ${found}; this release knows up to ${schemaNumber}.`, {
+/** The error for a schema that a newer release has made; undefined for one that this release knows. */
+export function newerSchema(found: number, address: PostgresAddress): StoreError | undefined {
+  if (found <= schemaNumber) return undefined;
+  return new StoreError('SCHEMA_NEWER', `The database has schema ${found}; this release knows up to ${schemaNumber}.`, {
     facts: { ...factsOf(address), found, known: schemaNumber },
     hint: 'Use a newer release of procura for this database.',
   });
@@ -127,7 +127,8 @@ async function schemaOf(client: Client, address: PostgresAddress): Promise<numbe
     `SELECT "schema" FROM "${address.schema}"."head" WHERE "only" = 1`,
   );
   const found = Number(head.rows[0]?.schema ?? 0);
-  assertNotNewer(found, address);
+  const newer = newerSchema(found, address);
+  if (newer !== undefined) throw newer;
   return found;
 }
 

@@ -3,11 +3,13 @@ import type { Client } from 'pg';
 import { type Dialect, postgresDialect } from '../statements/dialect.js';
 import type { Db, RawStatement, StatementConnection } from '../statements/statement-connection.js';
 import { RowStatements } from '../working-set/row-statements.js';
+import { isStorable, notStorable } from '../working-set/storable.js';
 import type { TableDescription } from '../working-set/table-description.js';
 import { WorkingSet } from '../working-set/working-set.js';
 import { type Answer, Batch, type BatchItem, type PreparedText } from './batch.js';
 import { mergeInserts } from './merged-inserts.js';
 import { PostgresStatement } from './postgres-statement.js';
+import { SilenceGuard } from './silence-guard.js';
 import { numberPlaceholders, type StatementText } from './statement-text.js';
 
 /** One connection with the statements that are prepared on it. What is pushed is sent with the next query, in one batch. */
@@ -28,12 +30,18 @@ export class PostgresConnection implements StatementConnection {
   private readonly texts = new Map<string, PreparedText>();
   private readonly rowStatementsOf: RowStatements[] = [];
   private pending: BatchItem[] = [];
+  private readonly silence: SilenceGuard;
 
-  /** `named`: false leaves no prepared statement on the server, for poolers that cannot keep them. */
+  /**
+   * `named`: false leaves no prepared statement on the server, for poolers that cannot keep them. `answerMs`: a server that does
+   * not answer for so long is taken for lost.
+   */
   constructor(
     readonly client: Client,
     private readonly named: boolean,
+    answerMs: number,
   ) {
+    this.silence = new SilenceGuard(client, answerMs);
     client.on('drain', () => this.sendNext());
     client.on('end', () => {
       // What is sent from now on is refused by the driver at once.
@@ -102,7 +110,8 @@ export class PostgresConnection implements StatementConnection {
     this.isBusy = !this.hasEnded;
     const items = mergeInserts(this.pending, (text) => this.textOf(text));
     this.pending = [];
-    this.client.query(new Batch(items));
+    this.silence.sent();
+    this.client.query(new Batch(items, () => this.silence.answered()));
   }
 
   /** Drops what was pushed and not sent, of a transaction that is lost. */
@@ -113,6 +122,8 @@ export class PostgresConnection implements StatementConnection {
   }
 
   private add(text: string, values: readonly unknown[], awaiting?: Pick<BatchItem, 'resolve' | 'reject'>): void {
+    // The server would refuse the whole transaction.
+    for (const value of values) if (!isStorable(value)) throw notStorable('a value of a statement');
     this.pending.push({
       statement: this.textOf(text),
       values,

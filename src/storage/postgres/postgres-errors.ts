@@ -7,8 +7,11 @@ interface DatabaseError extends Error {
   readonly code: string;
 }
 
+/** The code of a lock that was not free within `lock_timeout`. */
+export const lockTimeout = '55P03';
+
 const errorTable: readonly [prefix: string, code: KernelErrorCode, hint: string, retryable: boolean][] = [
-  ['55P03', 'STORE_BUSY', 'Another node held the lock for 5 seconds; try again.', true],
+  [lockTimeout, 'STORE_BUSY', 'Another node held the lock for 5 seconds; try again.', true],
   ['57014', 'STORE_BUSY', 'The server took too long; try again.', true],
   ['53100', 'STORE_FULL', 'Free disk space on the server, then try again.', true],
   ['53200', 'STORE_FULL', 'The server has no memory left; try again.', true],
@@ -21,8 +24,10 @@ const errorTable: readonly [prefix: string, code: KernelErrorCode, hint: string,
   ['3D000', 'STORE_IO', 'Create the database first; the schema in it is made by the kernel.', false],
 ];
 
-/** The transaction can be run again, on a new connection where the old one is lost. */
-const repeatable = /^(40001|40P01|53300|25006)/;
+/** The server has undone the transaction, which can be run again. */
+const repeatable = /^(40000|40001|40P01|53300|25006)/;
+
+const sqlState = /^[0-9A-Z]{5}$/;
 
 /** The server has ended the connection, and with it the transaction. */
 const endsConnection = /^(08|57P0|25P03)/;
@@ -34,6 +39,16 @@ const lostMessage =
 
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? (error as DatabaseError).code : undefined;
+}
+
+/** The error of a COMMIT that was answered with the name of another command: the transaction had failed, and is undone. */
+export function notCommitted(tag: string): Error {
+  return Object.assign(new Error(`COMMIT was answered with ${tag}`), { code: '40000' });
+}
+
+/** Whether a new connection may do better: this server does not take part in writing any more, or has lost the statements. */
+export function needsNewConnection(error: unknown): boolean {
+  return /^(25006|26000|42P05|40000)/.test(codeOf(error) ?? '');
 }
 
 /** Whether the connection is gone, or the server told to try again. */
@@ -50,9 +65,11 @@ export function isConnectionError(error: unknown): boolean {
   return error instanceof Error && lostMessage.test(error.message);
 }
 
-/** Whether a value of one unit was refused: the units beside it are not at fault. */
+/** Whether a value of one unit was refused, or what it did failed here: the units beside it are not at fault. */
 export function isFaultOfUnit(error: unknown): boolean {
-  return /^2[23]/.test(codeOf(error) ?? '');
+  if (error instanceof KernelError || isConnectionError(error)) return false;
+  const code = codeOf(error);
+  return code === undefined || !sqlState.test(code) || /^(2[23]|54)/.test(code);
 }
 
 /** Whether the server does not know a prepared statement, as behind a pooler. */
@@ -64,9 +81,9 @@ export function isUnknownStatement(error: unknown): boolean {
 export function toStoreError(error: unknown, address: PostgresAddress): KernelError {
   if (error instanceof KernelError) return error;
   const facts = factsOf(address);
-  if (isRepeatable(error) && codeOf(error) !== '25006') return unavailable(address, error);
   const code = codeOf(error);
-  if (code === undefined || !/^[0-9A-Z]{5}$/.test(code)) {
+  if (isRepeatable(error) && code !== '25006') return unavailable(address, error);
+  if (code === undefined || !sqlState.test(code)) {
     return new StoreError('INTERNAL', `The unit failed: ${String(error)}`, {
       hint: 'This is a defect of the kernel; nothing of this call was kept.',
       cause: error,
@@ -85,11 +102,21 @@ export function toStoreError(error: unknown, address: PostgresAddress): KernelEr
   });
 }
 
-function unavailable(address: PostgresAddress, error?: unknown): StoreError {
-  const reason = error === undefined ? '' : ` (${codeOf(error) ?? messageOf(error)})`;
+/** The error of a connection that was not opened, for what is neither the server's answer nor the network: the address, or TLS. */
+export function toConnectError(error: unknown, address: PostgresAddress): unknown {
+  const code = codeOf(error) ?? '';
+  if (error instanceof KernelError || sqlState.test(code) || isConnectionError(error)) return error;
+  return new StoreError('STORE_IO', `The connection to ${address.host}:${address.port} failed: ${messageOf(error)}`, {
+    facts: { ...factsOf(address), ...(code === '' ? {} : { problem: code }) },
+    hint: 'Check user, password and the TLS parameters of the address.',
+  });
+}
+
+function unavailable(address: PostgresAddress, error: unknown): StoreError {
+  const reason = codeOf(error) ?? messageOf(error);
   return new StoreError(
     'STORE_UNAVAILABLE',
-    `The database server at ${address.host}:${address.port} cannot be reached${reason}.`,
+    `The database server at ${address.host}:${address.port} cannot be reached, or ends what it is asked for (${reason}).`,
     {
       facts: factsOf(address),
       hint: 'Nothing of this call was kept; try again when the server is up.',

@@ -140,7 +140,7 @@ export class PostgresReadQueue {
   }
 
   private async withConnection<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
-    const until = performance.now() + repeatMs;
+    let until = performance.now() + repeatMs;
     for (let run = 1; ; run++) {
       let connection: PostgresConnection | undefined;
       try {
@@ -153,6 +153,8 @@ export class PostgresReadQueue {
         const mayRepeat = isRepeatable(cause) || isUnknownStatement(cause);
         if (connection !== undefined && mayRepeat) void connection.client.end().catch(() => undefined);
         else if (connection !== undefined) this.giveBack(connection);
+        // The connection may have been silent for long before it was lost: the time counts from then.
+        if (run === 1 && connection !== undefined) until = performance.now() + repeatMs;
         if (!mayRepeat || run >= runsMax || performance.now() > until) throw toStoreError(cause, this.address);
       }
       await sleep(pauseMs * run);

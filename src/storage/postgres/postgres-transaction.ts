@@ -1,4 +1,5 @@
 import type { PostgresConnection } from './postgres-connection.js';
+import { notCommitted } from './postgres-errors.js';
 import { transactionSettings } from './transaction-settings.js';
 
 /** The row of `head` as a group finds it. */
@@ -12,6 +13,11 @@ export interface Head {
   readonly facts: string;
   /** The time of the server. */
   readonly now: number;
+}
+
+/** The state of the database after a commit: a number alone may be given twice when a failover has lost commits. */
+export function versionOf({ no, writer }: Pick<Head, 'no' | 'writer'>): string {
+  return `${no} ${writer}`;
 }
 
 const begin = { text: 'BEGIN' };
@@ -33,7 +39,7 @@ export class PostgresTransactions {
   private readonly settings: { readonly text: string };
 
   constructor(
-    private readonly writer: string,
+    readonly writer: string,
     schema: string,
     durability: 'full' | 'normal',
   ) {
@@ -60,7 +66,7 @@ export class PostgresTransactions {
   /** Ends a transaction that has changed nothing. */
   async end(connection: PostgresConnection): Promise<void> {
     const { tag } = await connection.query(commit);
-    if (tag !== 'COMMIT') throw connection.error ?? new Error(`COMMIT was answered with ${tag}`);
+    if (tag !== 'COMMIT') throw connection.error ?? notCommitted(tag);
   }
 
   /** Whether the commit with this number was carried out. The transaction that may have made it has ended when this answers. */

@@ -6,9 +6,17 @@ import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { Fifo } from '../units/fifo.js';
 import { type GroupTransaction, groupMs, groupUnitsMax, type QueuedUnit, UnitGroup } from '../units/unit-group.js';
+import type { LockWatch } from './lock-watch.js';
 import type { PostgresConnection } from './postgres-connection.js';
-import { isConnectionError, isFaultOfUnit, isRepeatable, isUnknownStatement, toStoreError } from './postgres-errors.js';
-import type { Head, PostgresTransactions } from './postgres-transaction.js';
+import {
+  isConnectionError,
+  isFaultOfUnit,
+  isRepeatable,
+  isUnknownStatement,
+  needsNewConnection,
+  toStoreError,
+} from './postgres-errors.js';
+import { type Head, type PostgresTransactions, versionOf } from './postgres-transaction.js';
 import { Prefetch } from './prefetch.js';
 
 /** A group whose transaction was lost is run again so often, and so long, before its units are refused. */
@@ -23,6 +31,7 @@ interface Unit extends QueuedUnit {
 export interface WriteQueueOptions {
   readonly address: PostgresAddress;
   readonly transactions: PostgresTransactions;
+  readonly lockWatch: LockWatch;
   /** The open connection of the writer, or a new one; tries to connect until the time, which is of the monotonic clock. */
   connection(until: number): Promise<PostgresConnection>;
   /** Closes it, so that the next group gets a new one. */
@@ -37,6 +46,14 @@ export interface WriteQueueOptions {
   onGroupEnding(): void;
   /** Called when a group has ended in any way, before the next one begins. */
   onGroupEnd(isCommitted: boolean): void;
+}
+
+/** How the transaction of a group has ended. */
+interface GroupEnd {
+  /** The error by which it was lost; undefined when its callers have been answered. */
+  readonly error: unknown;
+  /** Whether it had the lock. */
+  readonly hasBegun: boolean;
 }
 
 /** The commit of a group whose answer was lost. */
@@ -84,16 +101,21 @@ export class PostgresWriteQueue {
     this.draining = false;
   }
 
-  /** Runs units as one group, again where the transaction is lost, or one by one where the values of one were refused. */
-  private async runUnits(units: Unit[]): Promise<void> {
-    const until = performance.now() + repeatMs;
+  /**
+   * Runs units as one group, again where the transaction is lost, or one by one where the values of one were refused. Units that
+   * come meanwhile join the group, unless it `isClosed`.
+   */
+  private async runUnits(units: Unit[], isClosed = false): Promise<void> {
+    let until = performance.now() + repeatMs;
     for (let run = 1; ; run++) {
-      const error = await this.runGroup(units, until);
+      const { error, hasBegun } = await this.runGroup(units, until, isClosed);
       if (error === undefined) return;
       if (isFaultOfUnit(error) && units.length > 1) {
-        for (const unit of units) await this.runUnits([unit]);
+        for (const unit of units) await this.runUnits([unit], true);
         return;
       }
+      // A program that has stood still may notice late that it has lost its transaction: the time counts from then.
+      if (run === 1 && hasBegun) until = performance.now() + repeatMs;
       const mayRepeat = isRepeatable(error) || isUnknownStatement(error);
       if (!mayRepeat || run >= runsMax || performance.now() > until) {
         this.refuse(units, toStoreError(error, this.options.address));
@@ -103,41 +125,48 @@ export class PostgresWriteQueue {
     }
   }
 
-  /** Runs a group up to its end, and answers with the error by which it was lost. Units that come meanwhile join it. */
-  private async runGroup(units: Unit[], until: number): Promise<unknown> {
+  /** Runs a group up to its end. */
+  private async runGroup(units: Unit[], until: number, isClosed: boolean): Promise<GroupEnd> {
     let connection: PostgresConnection | undefined;
     let group: UnitGroup | undefined;
-    const state = { isCommitSent: false, no: 0 };
+    let no = 0;
+    let isCommitSent = false;
     try {
       connection = await this.options.connection(until);
       await this.settleUnknown(connection);
       const head = await this.begin(connection, units);
-      state.no = head.no + 1;
-      group = new UnitGroup(connection, this.transactionOf(connection, state));
-      await this.runInGroup(group, units);
+      no = head.no + 1;
+      group = new UnitGroup(
+        connection,
+        this.transactionOf(connection, head, () => (isCommitSent = true)),
+      );
+      await this.runInGroup(group, units, isClosed);
       await group.commit();
       this.options.onGroupEnd(true);
-      if (group.hasWritten) this.options.onCommit(state.no);
+      if (group.hasWritten) this.options.onCommit(no);
     } catch (error) {
       const cause = connection?.error ?? error;
       const isLost = connection === undefined || connection.isLost || isConnectionError(cause);
-      if (connection !== undefined) await this.abandon(connection, isLost || isUnknownStatement(cause));
-      if (group !== undefined && state.isCommitSent && isLost)
-        return this.settleLostCommit({ no: state.no, group }, units);
-      return cause;
+      if (connection !== undefined) await this.abandon(connection, isLost || needsNewConnection(cause));
+      const hasBegun = group !== undefined;
+      if (group === undefined || !isCommitSent || !isLost) return { error: cause, hasBegun };
+      return { error: await this.settleLostCommit({ no, group }, units), hasBegun };
     }
     await group.settle();
-    return undefined;
+    return { error: undefined, hasBegun: true };
   }
 
   private async begin(connection: PostgresConnection, units: readonly Unit[]): Promise<Head> {
-    const { transactions, onHead } = this.options;
+    const { transactions, lockWatch, onHead } = this.options;
     const about = units.flatMap((unit) => unit.about);
     const wasAlone = this.isAlone;
     const fetch = new Prefetch(connection, about, !wasAlone);
-    const [head, found] = await connection.together(() => [transactions.begin(connection), fetch.ask()] as const);
+    lockWatch.waits(connection.client);
+    const [head, found] = await connection
+      .together(() => [transactions.begin(connection), fetch.ask()] as const)
+      .finally(() => lockWatch.stops(connection.error));
     onHead(head);
-    this.isAlone = connection.workingSet.beginGroup(head.no);
+    this.isAlone = connection.workingSet.beginGroup(versionOf(head));
     connection.workingSet.importFacts(head.facts);
     if (wasAlone && !this.isAlone) await this.fetchAgain(connection, about);
     else await fetch.learn(found);
@@ -151,13 +180,13 @@ export class PostgresWriteQueue {
     await fetch.learn(found);
   }
 
-  private async runInGroup(group: UnitGroup, units: Unit[]): Promise<void> {
+  private async runInGroup(group: UnitGroup, units: Unit[], isClosed: boolean): Promise<void> {
     const until = performance.now() + groupMs;
     for (const unit of units) {
       if (!group.isIntact) break;
       await group.run(unit);
     }
-    while (group.isIntact && units.length < groupUnitsMax && performance.now() < until) {
+    while (!isClosed && group.isIntact && units.length < groupUnitsMax && performance.now() < until) {
       const next = this.waiting.shift();
       if (next === undefined) break;
       units.push(next);
@@ -165,10 +194,7 @@ export class PostgresWriteQueue {
     }
   }
 
-  private transactionOf(
-    connection: PostgresConnection,
-    state: { isCommitSent: boolean; no: number },
-  ): GroupTransaction {
+  private transactionOf(connection: PostgresConnection, head: Head, onCommitSent: () => void): GroupTransaction {
     const { transactions, address, newestTime } = this.options;
     return {
       isIntact: () => connection.error === undefined && !connection.isLost,
@@ -177,12 +203,13 @@ export class PostgresWriteQueue {
         this.options.onGroupEnding();
         if (!hasWritten) {
           await transactions.end(connection);
-          return state.no - 1;
+          return versionOf(head);
         }
-        state.isCommitSent = true;
+        onCommitSent();
+        const no = head.no + 1;
         const facts = connection.workingSet.exportFacts();
-        await transactions.commit(connection, { no: state.no, at: newestTime(), facts });
-        return state.no;
+        await transactions.commit(connection, { no, at: newestTime(), facts });
+        return versionOf({ no, writer: transactions.writer });
       },
       rollback: () => undefined,
       toKernelError: (error) => toStoreError(error, address),
@@ -208,8 +235,9 @@ export class PostgresWriteQueue {
   private async settleLostCommit(lost: UnknownCommit, units: Unit[]): Promise<unknown> {
     const until = performance.now() + repeatMs;
     for (let attempt = 1; performance.now() < until; attempt++) {
+      let connection: PostgresConnection | undefined;
       try {
-        const connection = await this.options.connection(until);
+        connection = await this.options.connection(until);
         if (!(await this.options.transactions.hasCommitted(connection, lost.no))) {
           return new Error('Connection terminated before the commit');
         }
@@ -218,6 +246,8 @@ export class PostgresWriteQueue {
         await lost.group.settle();
         return undefined;
       } catch {
+        // The server is not there, or the lock is not free, as while the lost transaction has not ended: it is asked again.
+        if (connection !== undefined) await this.abandon(connection, true);
         await sleep(Math.min(pauseMs * attempt, 500));
       }
     }

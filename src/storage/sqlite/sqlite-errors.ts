@@ -23,6 +23,13 @@ export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(error) ?? '');
 }
 
+/** Whether a value of one unit was refused, or what it did failed here: the units beside it are not at fault. */
+export function isFaultOfUnit(error: unknown): boolean {
+  if (error instanceof KernelError) return false;
+  const code = sqliteCode(error);
+  return code === undefined || /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code);
+}
+
 /** Converts an error of a unit: a KernelError stays as it is, an error of SQLite becomes a StoreError. */
 export function toKernelError(error: unknown): KernelError {
   if (error instanceof KernelError) return error;

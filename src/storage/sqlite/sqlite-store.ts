@@ -46,7 +46,7 @@ export class SqliteStore implements Store {
   private aging: NodeJS.Timeout | undefined;
   private closing: Promise<void> | undefined;
   private dataVersion: unknown;
-  private readonly listeners = new Listeners();
+  private readonly listeners = new Listeners<[hasLostCommits: boolean]>();
 
   private fileIdentity: string | undefined;
   /** The error of every call after the file was removed or replaced: what it writes would not be kept. */
@@ -103,7 +103,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  onForeignCommit(listener: () => void): Disposable {
+  onForeignCommit(listener: (hasLostCommits: boolean) => void): Disposable {
     return this.listeners.add(listener);
   }
 
@@ -189,7 +189,7 @@ export class SqliteStore implements Store {
     const version = dataVersionOf(this.writer) ?? this.dataVersion;
     if (version === this.dataVersion) return;
     this.dataVersion = version;
-    this.listeners.notify();
+    this.listeners.notify(false);
   }
 
   private closeConnections(): void {

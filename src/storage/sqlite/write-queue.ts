@@ -6,7 +6,7 @@ import { type GroupTransaction, groupMs, groupUnitsMax, type QueuedUnit, UnitGro
 import type { Connection } from './connection.js';
 import { backoff, type FileLock } from './file-lock.js';
 import { busyMs } from './retry-while-busy.js';
-import { isBusy, toKernelError } from './sqlite-errors.js';
+import { isBusy, isFaultOfUnit, toKernelError } from './sqlite-errors.js';
 
 interface Unit extends QueuedUnit {
   readonly queuedAt: number;
@@ -24,6 +24,8 @@ const control = (_db: Db, raw: StatementConnection) => ({
  */
 export class WriteQueue {
   private readonly waiting = new Fifo<Unit>();
+  /** The units of a group in which one was refused by the engine: each is run again in a transaction of its own. */
+  private readonly apart = new Fifo<Unit>();
   private draining = false;
   /** Since when the file has been busy, in real time; undefined after a BEGIN that succeeded. */
   private busySince: number | undefined;
@@ -60,7 +62,7 @@ export class WriteQueue {
   }
 
   private async drain(): Promise<void> {
-    for (let attempt = 0; this.waiting.length > 0; ) {
+    for (let attempt = 0; this.waiting.length + this.apart.length > 0; ) {
       const ran = await this.lock.run(() => this.runGroup());
       attempt = ran ? 0 : attempt + 1;
       if (ran) await new Promise((resolve) => setImmediate(resolve));
@@ -79,23 +81,33 @@ export class WriteQueue {
     }
     this.busySince = undefined;
     const group = new UnitGroup(this.connection, this.transaction);
-    const until = performance.now() + groupMs;
     try {
-      while (group.size < groupUnitsMax && group.isIntact && performance.now() < until) {
-        // Deferred items are written with the commit, so a read that follows waits for the next group.
-        if (group.hasWritten && this.waiting.head?.mode === 'read') break;
-        const unit = this.waiting.shift();
-        if (unit === undefined) break;
-        await group.run(unit);
-      }
+      await this.runUnits(group);
       await group.commit();
     } catch (error) {
-      await group.fail(error);
+      if (isFaultOfUnit(error) && group.size > 1) {
+        for (const unit of await group.takeBack()) this.apart.push(unit as Unit);
+      } else {
+        await group.fail(error);
+      }
       return true;
     }
     if (group.hasWritten) this.onCommit();
     await group.settle();
     return true;
+  }
+
+  private async runUnits(group: UnitGroup): Promise<void> {
+    const alone = this.apart.shift();
+    if (alone !== undefined) return group.run(alone);
+    const until = performance.now() + groupMs;
+    while (group.size < groupUnitsMax && group.isIntact && performance.now() < until) {
+      // Deferred items are written with the commit, so a read that follows waits for the next group.
+      if (group.hasWritten && this.waiting.head?.mode === 'read') return;
+      const unit = this.waiting.shift();
+      if (unit === undefined) return;
+      await group.run(unit);
+    }
   }
 
   /** How a group finds out about its transaction and ends it. */
@@ -127,6 +139,8 @@ export class WriteQueue {
     this.busySince ??= now;
     const since = this.busySince;
     const isRejected = (unit: Unit) => !isBusy(error) || now - Math.max(unit.queuedAt, since) >= busyMs;
-    for (const unit of this.waiting.remove(isRejected)) unit.reject(toKernelError(error));
+    for (const queue of [this.apart, this.waiting]) {
+      for (const unit of queue.remove(isRejected)) unit.reject(toKernelError(error));
+    }
   }
 }

@@ -10,7 +10,7 @@ import { type Head, PostgresTransactions } from '../postgres/postgres-transactio
 import { transferSettings } from '../postgres/transaction-settings.js';
 import { WriteUnit } from '../units/write-unit.js';
 import type { StoredValues } from '../working-set/row-codec.js';
-import { pageBytesMax, pageRowsMax, sizeOfRow, type TransferSource } from './transfer-store.js';
+import { answerMsMax, pageBytesMax, pageRowsMax, sizeOfRow, type TransferSource } from './transfer-store.js';
 import type { TransferTable } from './transfer-tables.js';
 
 const rowsAtFirst = 16;
@@ -33,7 +33,7 @@ export class PostgresSource implements TransferSource {
       const client = await connect(address, 'setup', () => undefined);
       try {
         await migrateExisting(client, address);
-        const connection = new PostgresConnection(client, address.prepare);
+        const connection = new PostgresConnection(client, address.prepare, answerMsMax);
         const head = await new PostgresTransactions(randomUUID(), address.schema, 'full').begin(connection);
         await connection.query({ text: transferSettings });
         connection.workingSet.importFacts(head.facts);

@@ -31,7 +31,7 @@ export class PostgresTarget implements TransferTarget {
         await client.query('BEGIN');
         await client.query(transferSettings);
         await createTables(client, address);
-        return new PostgresTarget(address, new PostgresConnection(client, address.prepare));
+        return new PostgresTarget(address, new PostgresConnection(client, address.prepare, answerMsMax));
       } catch (error) {
         await client.end().catch(() => undefined);
         throw error;

@@ -34,6 +34,8 @@ export interface TransferTarget {
 
 /** The rows and the bytes, about, that are in memory at a time. */
 export const pageRowsMax = 1_000;
+/** How long a server may take for an answer: pages of large rows and ANALYZE are waited for. */
+export const answerMsMax = 2 ** 31 - 1;
 export const pageBytesMax = 4 * 1024 * 1024;
 
 /** The bytes of a row, about. */

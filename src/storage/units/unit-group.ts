@@ -23,8 +23,8 @@ export interface QueuedUnit {
 export interface GroupTransaction {
   /** False when the engine has ended it or refuses its statements: the whole group is lost then. */
   isIntact(): boolean;
-  /** Answers with the number of the state that it made, where the engine counts commits of its own. */
-  commit(hasWritten: boolean): undefined | Promise<number>;
+  /** Answers with the version of the state that it made, where a commit of its own changes it. */
+  commit(hasWritten: boolean): undefined | Promise<string>;
   rollback(): void | Promise<void>;
   /** Converts what a unit has thrown. */
   toKernelError(error: unknown): KernelError;
@@ -114,6 +114,12 @@ export class UnitGroup {
     await this.abandon();
     const refusal = this.transaction.toKernelError(error);
     for (const unit of this.units) unit.reject(refusal);
+  }
+
+  /** Undoes all of it, so that its units can be run again: answers with them. */
+  async takeBack(): Promise<readonly QueuedUnit[]> {
+    await this.abandon();
+    return this.units;
   }
 
   /** Undoes all of it. */

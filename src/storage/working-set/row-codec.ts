@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { Column, getTableColumns, getTableName, type InferSelectModel, type Table } from 'drizzle-orm';
+import { isStorable, notStorable } from './storable.js';
 
 /** The values of a row as the database has them, in the order of its columns. */
 export type StoredValues = readonly unknown[];
@@ -50,7 +51,9 @@ export class RowCodec<T extends Table> {
       const name = this.names[index] as string;
       const value = row[name];
       assert(value !== undefined, `no value for ${this.tableName}.${name}`);
-      values[index] = value === null || !this.isConverted[index] ? value : this.columns[index]?.mapToDriverValue(value);
+      const stored = value === null || !this.isConverted[index] ? value : this.columns[index]?.mapToDriverValue(value);
+      if (!isStorable(stored)) throw notStorable(`${this.tableName}.${name}`);
+      values[index] = stored;
     }
     return values;
   }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { CombinedSignal } from '../../base/on-abort.js';
-import { isAbortSignal, label, parseSpec, timeLimitMs } from '../../base/spec.js';
+import { isAbortSignal, label, parseSpec, storedText, timeLimitMs } from '../../base/spec.js';
 import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
 import type { ExternalWork } from '../../kernel/face/open-tool-call.js';
@@ -35,7 +35,7 @@ import { ToolRunner } from './tool-runner.js';
 /** For a tool without a limit of its own. */
 const timeoutMsDefault = 300_000;
 
-const toolName = z.string().max(256);
+const toolName = storedText.max(256);
 const callOptions = z.strictObject({
   using: label.optional(),
   timeoutMs: timeLimitMs.optional(),
