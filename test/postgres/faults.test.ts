@@ -47,19 +47,6 @@ describe('connections that end', () => {
     expect(await kernel.audit.verify()).toMatchObject({ ok: true });
   });
 
-  it('before an answer to COMMIT: the commit is found, and not made again', async () => {
-    const store = await newStore();
-    const proxy = await startProxy(store);
-    const kernel = await openKernel({ store: proxy.store, node: { executor: false } });
-    const root = await kernel.processes.spawn({ budget: { tokens: 1_000 } });
-    for (let n = 1; n <= 3; n++) {
-      proxy.swallowNextCommit();
-      await kernel.processes.charge(root, { tokens: 10 });
-      expect((await kernel.processes.budget(root)).tokens).toMatchObject({ used: n * 10 });
-    }
-    expect(await kernel.audit.verify()).toMatchObject({ ok: true });
-  });
-
   it('for longer than a call waits are STORE_UNAVAILABLE, and work goes on when the server is back', async () => {
     const store = await newStore();
     const proxy = await startProxy(store);

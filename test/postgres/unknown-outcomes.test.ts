@@ -37,7 +37,7 @@ async function fixture(run: (ctx: Syscalls) => Promise<unknown>): Promise<Fixtur
 describe('a commit whose answer is lost for longer than a call waits', () => {
   it('and that has claimed a process: the process runs all the same', async () => {
     const { proxy, observer, logged } = await fixture(async () => 'ran');
-    const stopped = proxy.swallowNextCommitAndStop();
+    const stopped = proxy.decideNextCommit('answer lost', { andStop: true });
     const pid = await observer.processes.spawn({ image: 'worker' });
     await stopped;
     await logged('could not be claimed');
@@ -48,7 +48,7 @@ describe('a commit whose answer is lost for longer than a call waits', () => {
 
   it('and that has spawned and started a process: the process runs all the same', async () => {
     const { proxy, node, observer } = await fixture(async () => 'ran');
-    const stopped = proxy.swallowNextCommitAndStop();
+    const stopped = proxy.decideNextCommit('answer lost', { andStop: true });
     const spawned = node.processes.spawn({ id: 'job', image: 'worker' }).catch((error: { code: string }) => error.code);
     await stopped;
     expect(await spawned).toBe('STORE_OUTCOME_UNKNOWN');
@@ -64,7 +64,7 @@ describe('a commit whose answer is lost for longer than a call waits', () => {
     const gaveUp = gate();
     const { proxy, observer } = await fixture(async (ctx) => {
       await begin.opened;
-      stopped ??= proxy.swallowNextCommitAndStop();
+      stopped ??= proxy.decideNextCommit('answer lost', { andStop: true });
       return ctx.spawnChild({ image: 'base' }).finally(() => gaveUp.open());
     });
     const pid = await observer.processes.spawn({ image: 'worker' });
@@ -83,7 +83,7 @@ describe('a commit whose answer is lost for longer than a call waits', () => {
     let stopped: Promise<void> | undefined;
     const { proxy, observer, logged } = await fixture(async () => {
       await begin.opened;
-      stopped = proxy.swallowNextCommitAndStop();
+      stopped = proxy.decideNextCommit('answer lost', { andStop: true });
       return 'ended';
     });
     const pid = await observer.processes.spawn({ image: 'worker' });

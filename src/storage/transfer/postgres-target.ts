@@ -9,7 +9,7 @@ import { toStoreError } from '../postgres/postgres-errors.js';
 import { transferSettings } from '../postgres/transaction-settings.js';
 import { WriteUnit } from '../units/write-unit.js';
 import type { StoredValues } from '../working-set/row-codec.js';
-import type { TransferTarget } from './transfer-store.js';
+import { answerMsMax, type TransferTarget } from './transfer-store.js';
 import { type TransferTable, transferTables } from './transfer-tables.js';
 
 /** A schema that is made, with its tables and rows, in one transaction. */

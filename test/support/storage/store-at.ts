@@ -11,13 +11,17 @@ export interface StoreAtOptions {
   readonly readOnly?: boolean;
   readonly pollMs?: number;
   readonly clock?: KernelClock;
+  /** A server that does not answer for so long is taken for lost. */
+  readonly answerMs?: number;
 }
 
 /** The store at an address without a kernel around it; not yet open. */
 export function storeAt(address: string, options: StoreAtOptions = {}): Store {
   const { durability = 'normal', readOnly = false, pollMs = 250, clock = new KernelClock(seededClock()) } = options;
+  const { answerMs } = options;
   if (!isPostgres(address)) return new SqliteStore({ path: address, durability, readOnly, pollMs });
-  const shared = { durability, readOnly, pollMs, clock, databaseClock: undefined };
+  const limits = answerMs === undefined ? {} : { answerMs };
+  const shared = { durability, readOnly, pollMs, clock, databaseClock: undefined, ...limits };
   const silent = { warn: () => undefined, error: () => undefined };
   return new PostgresStore({ ...shared, address: parsePostgresAddress(address), writer: randomUUID() }, silent);
 }
