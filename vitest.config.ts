@@ -11,8 +11,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000, interval: 10 } },
     pool: 'forks',
-    // On a machine with two cores vitest would use one.
-    maxWorkers: 2,
+    // On a machine with two cores vitest would use one. Many tests wait for programs, servers and timers.
+    maxWorkers: 3,
     // The kernel has no state of its own outside of what a test opens: files share what they import, which halves the time.
     isolate: false,
     projects: [

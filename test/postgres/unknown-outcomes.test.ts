@@ -81,7 +81,7 @@ describe('a commit whose answer is lost for longer than a call waits', () => {
   it('and that has ended a process: its end is found, and not made again', async () => {
     const begin = gate();
     let stopped: Promise<void> | undefined;
-    const { proxy, observer, logged } = await fixture(async () => {
+    const { proxy, node, observer } = await fixture(async () => {
       await begin.opened;
       stopped = proxy.decideNextCommit('answer lost', { andStop: true });
       return 'ended';
@@ -90,8 +90,9 @@ describe('a commit whose answer is lost for longer than a call waits', () => {
     begin.open();
     expect(await observer.processes.result(pid)).toMatchObject({ status: 'exited', value: 'ended' });
     await stopped;
-    await logged('could not be committed');
     proxy.resume();
+    await node.idle();
+    expect((await node.events.list({ pid, types: ['process.exited'] })).items).toHaveLength(1);
     expect(await findInconsistencies(observer)).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { RevocationSweep } from '../../../src/capability/holding/revocation-sweep.js';
 import { callSearch, codeFor, search, twoRoots } from '../../support/capability/two-roots.js';
 import { checkInvariants } from '../../support/invariants.js';
@@ -117,6 +117,7 @@ describe('the statuses below a revoked capability', () => {
 
   it('are finished after a restart when a crash came between', async () => {
     const { kernel, path, root, deep, third } = await fan();
+    vi.spyOn(kernel.container.get(RevocationSweep), 'wake').mockImplementation(() => undefined);
     await kernel.capabilities.revoke(root);
     const copy = await copyStore(path);
     expect((await statuses(copy)).find(({ status }) => status === 'live')?.n).toBe(wide + 1);
