@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createKernel } from '../../src/index.js';
 import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';
 import { connectPlain } from '../support/postgres-databases.js';
+import { startPostgres } from '../support/postgres-server.js';
 import { addressOf } from '../support/postgres-template.js';
 import { rawSql } from '../support/storage/raw-sql.js';
 import { findInconsistencies } from '../support/store-consistency.js';
@@ -102,17 +103,19 @@ describe('a disk that is full', () => {
   it('is STORE_FULL for what needs room, and keeps nothing of it; work goes on when there is room', async ({
     skip,
   }) => {
-    const given = await newStore();
-    const [place] = await rawSql<{ data: string }>(given, "SELECT current_setting('data_directory') AS data");
-    const isHere = process.env.PROCURA_TEST_POSTGRES === undefined || process.env.PROCURA_TEST_POSTGRES === '';
-    const disk = isHere ? await mountSmall(place?.data ?? '') : undefined;
-    if (disk === undefined) return skip('needs a server of its own, and the right to mount a file system');
-    const name = `small_${process.pid}`;
-    const admin = await connectPlain(given);
-    await admin.query(`CREATE TABLESPACE ${name} LOCATION '${disk.folder}'`);
-    await admin.query(`CREATE DATABASE ${name} TABLESPACE ${name}`);
+    // Of its own: a checkpoint of a server fails while one of its disks is full, and with it the databases that others make.
+    const server = await startPostgres();
+    onTestFinished(() => server.stop());
+    const admin = await connectPlain(server.url);
+    const [{ data = '' } = {}] = (
+      await admin.query<{ data: string }>("SELECT current_setting('data_directory') AS data")
+    ).rows;
+    const disk = await mountSmall(data);
+    if (disk === undefined) return skip('needs the right to mount a file system');
+    await admin.query(`CREATE TABLESPACE small LOCATION '${disk.folder}'`);
+    await admin.query('CREATE DATABASE small TABLESPACE small');
     try {
-      const store = addressOf(given, name);
+      const store = addressOf(server.url, 'small');
       const kernel = await createKernel({
         store,
         logger: 'silent',
@@ -139,8 +142,6 @@ describe('a disk that is full', () => {
       expect(await findInconsistencies(kernel)).toEqual([]);
       await kernel.shutdown();
     } finally {
-      await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
-      await admin.query(`DROP TABLESPACE ${name}`);
       await admin.end();
     }
   });
