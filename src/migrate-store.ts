@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { auditBroken } from './audit/audit-errors.js';
 import { noCheckpointSink } from './audit/checkpoint/checkpoint-sink.js';
@@ -22,7 +23,13 @@ import {
 } from './storage/files/state-folder.js';
 import { SqlAuditRepository } from './storage/repository/sql-audit-repository.js';
 import { SqlNodeRepository } from './storage/repository/sql-node-repository.js';
-import { copyRows, type MovableAddress, openSource, openTarget } from './storage/transfer/transfer.js';
+import {
+  assertNotCancelled,
+  copyRows,
+  type MovableAddress,
+  openSource,
+  openTarget,
+} from './storage/transfer/transfer.js';
 import type { TransferSource, TransferTarget } from './storage/transfer/transfer-store.js';
 
 /** Options of `migrateStore`. */
@@ -79,6 +86,9 @@ export async function moveStore(rawOptions: MigrateOptions): Promise<MigrateRepo
       const rows = await copyRows(source, target, options.signal);
       const copy = await verified(target);
       if (copy.root !== root) throw otherRoot(root, copy.root);
+      // A signal of the operating system that has come meanwhile is seen in the next turn.
+      await nextTurn();
+      assertNotCancelled(options.signal);
       stateCopy?.run();
       await commit(target, source.writtenAt);
       return { rows, records: copy.size, root, state: states.to };

@@ -28,7 +28,7 @@ export async function copyRows(source: TransferSource, target: TransferTarget, s
   let count = 0;
   for (const table of transferTables) {
     for await (const rows of readPages(source, table)) {
-      if (signal?.aborted === true) throw cancelled();
+      assertNotCancelled(signal);
       await onTarget(target, () => target.insert(table, rows));
       count += rows.length;
     }
@@ -55,8 +55,10 @@ async function onTarget(target: TransferTarget, work: () => Promise<void>): Prom
   }
 }
 
-function cancelled(): StoreError {
-  return new StoreError('CANCELLED', 'The store was not moved: the call was given up by its signal.', {
+/** Throws CANCELLED. */
+export function assertNotCancelled(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  throw new StoreError('CANCELLED', 'The store was not moved: the call was given up by its signal.', {
     hint: 'Move it again; nothing was left at the target.',
   });
 }
