@@ -5,6 +5,7 @@ import { eventually } from '../support/eventually.js';
 import { gate } from '../support/gate.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
 import { FailingRepositories } from '../support/storage/failing-repositories.js';
+import { runsUnitsOnce } from '../support/store-modes.js';
 
 type Body = (ctx: Syscalls) => Promise<unknown>;
 
@@ -156,7 +157,8 @@ describe('ctx.patched', () => {
     expect(await life.finish(body)).toEqual([true, true, true, true]);
   });
 
-  it('is no mark where it could not be written: the next call writes it', async () => {
+  // In the second run of a unit nothing fails.
+  it.skipIf(!runsUnitsOnce)('is no mark where it could not be written: the next call writes it', async () => {
     const failing = new FailingRepositories();
     const kernel = await openKernel({
       modules: [failing.module()],
