@@ -7,6 +7,7 @@ import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
 import { WriteUnit } from '../../src/storage/units/write-unit.js';
 import { TableMemory } from '../../src/storage/working-set/table-memory.js';
 import { WorkingSet } from '../../src/storage/working-set/working-set.js';
+import { RecordedIds } from '../../src/testing/recorded-ids.js';
 
 /**
  * The ways in which tests run the store, which must not make a difference: with its working set; with `memory-off`, where
@@ -98,6 +99,7 @@ function record(owner: { prototype: object }, name: string): void {
 
 record(KernelClock, 'now');
 record(TimeOrderedIds, 'next');
+record(RecordedIds, 'next');
 record(SeededEntropy, 'bytes');
 record(SystemEntropy, 'bytes');
 
