@@ -3,6 +3,8 @@ import { isSqlite } from './store-kind.js';
 
 /** Whether all runs of properties are made, and not only a share of them. */
 export const isSweep = process.env.PROCURA_SWEEP_MS !== undefined;
+/** How long a sweep may go on in one test, at least once. */
+export const sweepMs = Number(process.env.PROCURA_SWEEP_MS ?? 0);
 const share = 5;
 /** PostgreSQL makes a part of the runs, which are the first of those on SQLite: each of its calls takes several times as long. */
 const postgresShare = 4;

@@ -107,20 +107,24 @@ export class Queries {
     const { limit, after, order, ...filter } = parse(processFilter, rawFilter, 'filter');
     const scan = narrowestScanOf(filter);
     const items: ProcessRecord[] = [];
+    const turns = new Turns();
     let cursor = after === undefined ? undefined : Number(after);
     for (let scanned = 0; items.length === 0 || scanned < scanRowsMax; ) {
-      const next = await this.store.read(async (tx) => {
+      const part = await this.store.read(async (tx) => {
         const page = await this.processes.scan(tx, scan, { order, after: cursor, limit: scanPageRows });
+        const found: ProcessRecord[] = [];
         for (const row of page.rows) {
-          if (await this.isSelected(tx, filter, row)) items.push(await this.toRecord(tx, row));
-          if (items.length === limit) return row.n;
+          await turns.next();
+          if (await this.isSelected(tx, filter, row)) found.push(await this.toRecord(tx, row));
+          if (items.length + found.length === limit) return { found, next: row.n, rows: 0 };
         }
-        scanned += scan.by === 'conditions' && page.rows.length < scanPageRows ? scanRowsMax : page.rows.length;
-        return page.next;
+        return { found, next: page.next, rows: page.rows.length };
       });
-      if (next === undefined) return { items };
-      cursor = next;
+      items.push(...part.found);
+      if (part.next === undefined) return { items };
+      cursor = part.next;
       if (items.length === limit) break;
+      scanned += scan.by === 'conditions' && part.rows < scanPageRows ? scanRowsMax : part.rows;
     }
     return { items, next: String(cursor) };
   }
