@@ -26,7 +26,7 @@ export interface PartStart {
 /** A part of the log: the events that were selected, and how far it was read. */
 export interface EventPart {
   readonly events: KernelEvent[];
-  /** Where the next part begins. */
+  /** The number of the last event that was looked at: the `from` of the next part. */
   readonly cursor: number;
   /** The number of rows that were read. */
   readonly scanned: number;

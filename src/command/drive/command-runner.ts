@@ -208,7 +208,7 @@ export class CommandRunner implements CommandRuns {
     };
   }
 
-  /** What the record of the intent tells of arguments that a person has edited. */
+  /** The facts about edited arguments for the record of the intent. */
   private editFacts(plan: PlannedCommand, edit: EditedCommand | undefined): EditedIntent | undefined {
     if (edit === undefined) return undefined;
     const { approval, originalHash, by } = edit;

@@ -19,11 +19,11 @@ export interface ModelTurn<Answer> extends Priced {
   readonly retry: RetryPolicy;
   /** The request, as far as the audit log gets to know it. */
   readonly request: unknown;
-  /** What the audit log keeps of the request and the answer. */
+  /** How much of the request and the answer is on record. */
   readonly record: RecordedTurns;
   /** Results of tools in the request, in the order of the conversation. */
   readonly results: readonly ToldResult[];
-  /** What an answer says, for readers of the turns. */
+  /** Converts an answer to the parts that readers of the turns get. */
   readonly tell: (answer: Answer) => Omit<ToldTurn, 'usage'>;
   /** Asks the model. The answer must be JSON. */
   readonly ask: (limits: TurnLimits) => Promise<AskedTurn<Answer>>;

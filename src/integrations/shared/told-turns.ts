@@ -4,7 +4,7 @@ import type { ModelUsage } from './model-usage.js';
 import { toStorable } from './storable.js';
 import { resultPart, type ToldResult, toCallId } from './turn-parts.js';
 
-/** What the audit log keeps of requests and answers. */
+/** How much of requests and answers is on record: nothing, hashes, or all of it. */
 export type RecordedTurns = 'none' | 'hash' | 'full';
 
 /** A turn that is complete. */

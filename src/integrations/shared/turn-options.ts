@@ -8,7 +8,7 @@ export interface TurnOptions {
   readonly cost?: (usage: ModelUsage) => number;
   /** The retries of temporary failures of the provider; default 3 attempts. */
   readonly retry?: RetryPolicy;
-  /** What the audit log keeps of requests and answers: nothing, hashes (the default), or all of it. */
+  /** How much of requests and answers is on record: nothing, hashes (the default), or all of it. */
   readonly record?: 'none' | 'hash' | 'full';
 }
 

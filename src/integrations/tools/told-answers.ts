@@ -2,7 +2,7 @@ import type { TurnPart } from '../../index.js';
 import type { ToldTurn } from '../shared/told-turns.js';
 import { callPart, type ToldResult, textPart } from '../shared/turn-parts.js';
 
-/** What an answer says, for readers of the turns, in the forms of Messages, Chat Completions and Responses. */
+/** Converts answers of Messages, Chat Completions and Responses to the parts that readers of the turns get. */
 export function toldAnswer(answer: unknown): Omit<ToldTurn, 'usage'> {
   const { content, stop_reason: stopReason, choices, output, status } = membersOf(answer);
   const { message, finish_reason: finishReason } = membersOf(listOf(choices)[0]);

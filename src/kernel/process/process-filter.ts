@@ -49,7 +49,7 @@ export interface ProcessFilter {
   readonly createdTo?: number;
   /** All keys that are given match. */
   readonly owner?: OwnerKeys;
-  /** What the name or the value of a label begins with, or the pid ends with; ASCII letters have no case. */
+  /** Matches the beginning of the name or of a label's value, or the end of the pid; ASCII letters have no case. */
   readonly text?: string;
   /** In the order of creation, `oldest` first unless asked otherwise. */
   readonly order?: 'oldest' | 'newest';

@@ -25,7 +25,7 @@ export interface ProcessConditions {
   readonly node?: string | undefined;
   readonly createdFrom?: number | undefined;
   readonly createdTo?: number | undefined;
-  /** What the name or the value of a label begins with, or the pid ends with. */
+  /** Matches the beginning of the name or of a label's value, or the end of the pid. */
   readonly text?: string | undefined;
 }
 

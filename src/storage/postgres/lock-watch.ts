@@ -74,7 +74,7 @@ export class LockWatch {
 
   private look(client: Client, ms: number): NodeJS.Timeout {
     const timer = setTimeout(async () => {
-      // Whoever cannot look, waits: the limits of the server still hold.
+      // A look that fails changes nothing: the time limits of the server still hold.
       await this.endStuckHolder(client).catch(() => undefined);
       if (this.timer === timer) this.timer = this.look(client, lookMs);
     }, ms).unref();

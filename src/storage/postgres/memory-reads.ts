@@ -7,7 +7,7 @@ import type { WorkingSet } from '../working-set/working-set.js';
 const groupWaitMs = 20;
 
 export interface MemoryReadsOptions {
-  /** What the writer knows; undefined while there is no writer. */
+  /** The working set of the writer; undefined while there is no writer. */
   workingSet(): WorkingSet | undefined;
   /** Reads the version that the newest commit has made. */
   readVersion(): Promise<string>;

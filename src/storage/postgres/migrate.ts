@@ -94,7 +94,7 @@ export function newerSchema(found: number, address: PostgresAddress): StoreError
 /** Makes the schema and goes into it, one program after another. Answers with the number of its tables' schema. */
 async function enterSchema(client: Client, address: PostgresAddress): Promise<number> {
   await client.query('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
-  // Who may use the schema need not be allowed to create one: the statement would ask for that even where it has nothing to do.
+  // CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even where the schema exists.
   const { rows } = await client.query<{ found: string | null }>('SELECT to_regnamespace($1)::text AS found', [
     `"${address.schema}"`,
   ]);

@@ -44,7 +44,7 @@ export class PostgresConnection implements StatementConnection {
     this.silence = new SilenceGuard(client, answerMs);
     client.on('drain', () => this.sendNext());
     client.on('end', () => {
-      // What is sent from now on is refused by the driver at once.
+      // The driver refuses later batches at once.
       this.hasEnded = true;
       this.sendNext();
     });

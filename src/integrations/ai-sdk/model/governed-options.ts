@@ -16,7 +16,7 @@ export interface GovernedModelOptions {
   readonly cost?: (usage: ModelUsage) => number;
   /** The retry policy for transient failures of the model; default 3 attempts. The delay that a provider asks for is kept. */
   readonly retry?: RetryPolicy;
-  /** What the audit log keeps of requests and answers: nothing, hashes (the default), or all of it. */
+  /** How much of requests and answers is on record: nothing, hashes (the default), or all of it. */
   readonly record?: 'none' | 'hash' | 'full';
   /** Counts tokens for the estimate of a request: its count and a tenth are set aside. Default: half of the bytes. */
   readonly countTokens?: CountTokens;
