@@ -2,11 +2,11 @@ import { appendFileSync } from 'node:fs';
 import { Agent } from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
-import { createKernel, defineImage, Store, type Syscalls } from '../../../src/index.js';
+import { createKernel, defineImage, type Syscalls } from '../../../src/index.js';
 import { governedModel, toolsFor } from '../../../src/integrations/ai-sdk/index.js';
 import { governTools } from '../../../src/integrations/mastra/index.js';
-import { killAtWrite } from '../../crash/programs/fault-point.js';
-import { nextLine, print, stopListening } from '../../crash/programs/stdio.js';
+import { runTeam } from '../../crash/programs/run-team.js';
+import { nextLine, print } from '../../crash/programs/stdio.js';
 import { chatModel } from '../../support/integrations/chat-server.js';
 
 /**
@@ -40,18 +40,5 @@ await nextLine();
 const images = ['lead', 'worker'].map((name) => defineImage({ name, recoveriesMax: 1_000, run: runAgent }));
 const kernel = await createKernel({ logger: 'silent', store, images, node: { leaseMs: 1_000, start: false } });
 const toolsOf = governTools(kernel, { note }, { prefix: 'own' });
-await kernel.start();
-if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
-print('open');
-const pid = await kernel.processes.spawn({
-  id: 'agents',
-  image: 'lead',
-  name: 'lead',
-  goal: 'lead',
-  capabilities: ['model:**', 'tool:**'].map((resource) => ({ resource, rights: ['call'] as const, delegable: true })),
-});
-const { value, outcome } = await kernel.processes.result(pid);
-print(`result ${JSON.stringify(value ?? outcome)}`);
-await kernel.shutdown();
-stopListening();
+await runTeam(kernel, killAt, when);
 process.exit(0);

@@ -1,11 +1,11 @@
 import { appendFileSync } from 'node:fs';
 import { type BaseMessage, createAgent, tool } from 'langchain';
 import { z } from 'zod';
-import { createKernel, defineImage, Store, type Syscalls } from '../../../src/index.js';
+import { createKernel, defineImage, type Syscalls } from '../../../src/index.js';
 import { governTools, invokeAgent, procuraMiddleware, toolsFor } from '../../../src/integrations/langchain/index.js';
 import { ServerChatModel } from '../../support/integrations/langchain-chat-model.js';
-import { killAtWrite } from './fault-point.js';
-import { nextLine, print, stopListening } from './stdio.js';
+import { runTeam } from './run-team.js';
+import { nextLine, print } from './stdio.js';
 
 /**
  * A LangChain agent with three agents below it, and a fourth one after them, which it starts and waits for with the kernel's own
@@ -38,17 +38,4 @@ await nextLine();
 const images = ['lead', 'worker'].map((name) => defineImage({ name, recoveriesMax: 1_000, run: runAgent }));
 const kernel = await createKernel({ logger: 'silent', store, images, node: { leaseMs: 1_000, start: false } });
 governTools(kernel, [note], { prefix: 'own' });
-await kernel.start();
-if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
-print('open');
-const pid = await kernel.processes.spawn({
-  id: 'agents',
-  image: 'lead',
-  name: 'lead',
-  goal: 'lead',
-  capabilities: ['model:**', 'tool:**'].map((resource) => ({ resource, rights: ['call'] as const, delegable: true })),
-});
-const { value, outcome } = await kernel.processes.result(pid);
-print(`result ${JSON.stringify(value ?? outcome)}`);
-await kernel.shutdown();
-stopListening();
+await runTeam(kernel, killAt, when);

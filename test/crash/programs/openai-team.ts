@@ -1,12 +1,12 @@
 import { appendFileSync } from 'node:fs';
 import { Agent, tool } from '@openai/agents-core';
 import { z } from 'zod';
-import { createKernel, Store } from '../../../src/index.js';
+import { createKernel } from '../../../src/index.js';
 import { agentImage, governTools } from '../../../src/integrations/openai-agents/index.js';
 import { workers } from '../../support/crash/team-scripts.js';
 import { ServerModel } from '../../support/integrations/agents-chat-model.js';
-import { killAtWrite } from './fault-point.js';
-import { nextLine, print, stopListening } from './stdio.js';
+import { runTeam } from './run-team.js';
+import { nextLine, print } from './stdio.js';
 
 /**
  * An agent of the OpenAI Agents SDK with four others as its tools, each of which runs as a child. Their model is on the server at
@@ -34,17 +34,4 @@ const lead = new Agent({ name: 'lead', model, tools: [note, ...asTools] });
 const image = agentImage({ agent: lead, recoveriesMax: 1_000 });
 const kernel = await createKernel({ logger: 'silent', store, images: [image], node: { leaseMs: 1_000, start: false } });
 governTools(kernel, [note], { prefix: 'own' });
-await kernel.start();
-if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
-print('open');
-const pid = await kernel.processes.spawn({
-  id: 'agents',
-  image: 'lead',
-  name: 'lead',
-  goal: 'lead',
-  capabilities: ['model:**', 'tool:**'].map((resource) => ({ resource, rights: ['call'] as const, delegable: true })),
-});
-const { value, outcome } = await kernel.processes.result(pid);
-print(`result ${JSON.stringify(value ?? outcome)}`);
-await kernel.shutdown();
-stopListening();
+await runTeam(kernel, killAt, when);
